@@ -1,0 +1,208 @@
+"""Chunks of columns appended to one growing table, so that no join ever doubles the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptx.profiling.trace.classify import classify
+from ptx.profiling.trace.columns import (
+    EventTable,
+    Flag,
+    Kind,
+    Phase,
+    SparseColumn,
+    ThreadInfo,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ptx.profiling.trace.decode import ChunkColumns, LaneName, Tables
+
+_DENSE: dict[str, Any] = {
+    "start_ns": np.int64,
+    "dur_ns": np.int64,
+    "name": np.int32,
+    "phase": np.uint8,
+    "category": np.uint16,
+    "thread": np.int32,
+    "external_id": np.int64,
+    "correlation": np.int64,
+    "ev_idx": np.int32,
+    "stream": np.int32,
+    "device": np.int32,
+    "flags": np.uint8,
+}
+_SPARSE = ("sequence", "forward_thread", "bytes", "python_id", "python_parent_id", "flow_id")
+_DEVICE_KINDS = (
+    Kind.KERNEL,
+    Kind.MEMCPY,
+    Kind.MEMSET,
+    Kind.DEVICE_ANNOTATION,
+    Kind.SYNC,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The finished table with the absolute time of its origin and of its last end."""
+
+    table: EventTable
+    t0_ns: int
+    end_ns: int
+    empty_elements: int
+
+
+class TableBuilder:
+    """Collects chunks; `finish` gives the table with times counted from the trace's start."""
+
+    def __init__(self, expected_events: int) -> None:
+        # pages that are never written cost no memory, so a generous guess is free
+        self._capacity = max(1024, expected_events)
+        self._columns = {k: np.empty(self._capacity, t) for k, t in _DENSE.items()}
+        self._sparse: dict[str, list[tuple[NDArray[np.int32], NDArray[np.int64]]]] = {
+            name: [] for name in _SPARSE
+        }
+        self._lane_names: list[LaneName] = []
+        self.count = 0
+
+    def append(self, chunk: ChunkColumns) -> None:
+        """Adds a chunk behind those before it."""
+        end = self.count + len(chunk)
+        if end > self._capacity:
+            self._grow(end)
+        for name, column in self._columns.items():
+            column[self.count : end] = getattr(chunk, name)
+        for name, (rows, values) in chunk.sparse.items():
+            self._sparse[name].append((rows + np.int32(self.count), values))
+        self._lane_names.extend(chunk.lane_names)
+        self.count = end
+
+    def _grow(self, needed: int) -> None:
+        self._capacity = max(needed, self._capacity * 2)
+        for name, column in self._columns.items():
+            larger = np.empty(self._capacity, column.dtype)
+            larger[: self.count] = column[: self.count]
+            self._columns[name] = larger
+
+    def finish(self, tables: Tables) -> Built:
+        """Returns the table of all chunks; the builder is empty afterwards."""
+        columns = {k: v[: self.count] for k, v in self._columns.items()}
+        self._columns = {}
+        names = tuple(map(_storable, tables.names))
+        categories = tuple(map(_storable, tables.categories))
+        kind = classify(columns["phase"], columns["category"], columns["name"], categories, names)
+        empty = _empty_elements(columns, names, categories, tables)
+        start_ns, dur_ns, flags = columns["start_ns"], columns["dur_ns"], columns["flags"]
+        device_side = np.isin(kind, _DEVICE_KINDS)
+        lost = device_side & (start_ns == 0) & (dur_ns == 0)
+        flags[lost] |= np.uint8(Flag.NO_TIMESTAMP)
+        valid = (flags & np.uint8(Flag.NO_TIMESTAMP)) == 0
+        valid &= (kind != Kind.METADATA) & (kind != Kind.REFUSED) & ~empty
+        t0_ns = int(start_ns[valid].min()) if valid.any() else 0
+        end_ns = int((start_ns[valid] + dur_ns[valid]).max()) if valid.any() else 0
+        start_ns -= t0_ns
+        start_ns[(flags & np.uint8(Flag.NO_TIMESTAMP)) != 0] = 0
+        _fill_device_columns(columns, kind, tables)
+        sparse: dict[str, Any] = {name: _join(parts) for name, parts in self._sparse.items()}
+        filled: dict[str, Any] = {**columns, **sparse}
+        table = EventTable(
+            **filled,
+            kind=kind,
+            names=names,
+            categories=categories,
+            threads=_lanes(tables, self._lane_names),
+        )
+        for spec in fields(table):
+            value = getattr(table, spec.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return Built(table, t0_ns, end_ns, int(empty.sum()))
+
+
+def _storable(text: str) -> str:
+    """Returns the text without lone surrogates, which no encoder takes."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _empty_elements(
+    columns: dict[str, NDArray[Any]],
+    names: tuple[str, ...],
+    categories: tuple[str, ...],
+    tables: Tables,
+) -> NDArray[np.bool_]:
+    """Returns which rows are `{}` or no object at all: they keep their number and are no event."""
+    nameless = names.index("") if "" in names else -1
+    plain = categories.index("") if "" in categories else -1
+    lane = tables.threads.get((None, None), -1)
+    empty: NDArray[np.bool_] = (
+        (columns["phase"] == Phase.OTHER)
+        & (columns["name"] == nameless)
+        & (columns["category"] == plain)
+        & (columns["thread"] == lane)
+        & ((columns["flags"] & np.uint8(Flag.NO_TIMESTAMP)) != 0)
+    )
+    columns["flags"][empty] = 0
+    return empty
+
+
+def _join(parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]]) -> SparseColumn:
+    if not parts:
+        return SparseColumn(np.zeros(0, np.int32), np.zeros(0, np.int64))
+    return SparseColumn(
+        np.concatenate([rows for rows, _ in parts]),
+        np.concatenate([values for _, values in parts]),
+    )
+
+
+def _fill_device_columns(
+    columns: dict[str, NDArray[Any]], kind: NDArray[np.uint8], tables: Tables
+) -> None:
+    """Sets device and stream of device events from their lane where the args lack them."""
+    lanes = list(tables.threads.lanes)
+    pids = np.array([_small(p) for p, _ in lanes] or [-1], np.int64)
+    tids = np.array([_stream_of(t) for _, t in lanes] or [-1], np.int64)
+    for name, ids in (("device", pids), ("stream", tids)):
+        column = columns[name]
+        missing = np.flatnonzero((column < 0) & np.isin(kind, _DEVICE_KINDS))
+        if len(missing):
+            column[missing] = ids[columns["thread"][missing]]
+
+
+def _stream_of(tid: int | str | None) -> int:
+    """Returns the stream number of a device lane: a number, or text such as `stream 7`."""
+    if not isinstance(tid, str):
+        return _small(tid)
+    last = tid.split()[-1] if tid.split() else ""
+    return int(last) if last.isascii() and last.isdigit() and len(last) < 10 else -1
+
+
+def _small(number: int | str | None) -> int:
+    """Returns a number that can be one of a device or a stream, -1 for anything else."""
+    return number if isinstance(number, int) and 0 <= number < 2**31 else -1
+
+
+def _lanes(tables: Tables, lane_names: list[LaneName]) -> tuple[ThreadInfo, ...]:
+    keys = list(tables.threads.lanes)
+    thread_names: dict[int, str] = {}
+    process: dict[tuple[str, int | str | None], str] = {}
+    for found in lane_names:
+        if found.kind == "thread_name":
+            thread_names[found.thread] = found.text
+        else:
+            process[found.kind, keys[found.thread][0]] = found.text
+    return tuple(
+        ThreadInfo(
+            pid=pid,
+            tid=tid,
+            name=thread_names.get(code),
+            process_name=process.get(("process_name", pid)),
+            process_labels=process.get(("process_labels", pid)),
+        )
+        for code, (pid, tid) in enumerate(keys)
+    )

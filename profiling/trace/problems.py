@@ -1,0 +1,67 @@
+"""What was repaired, skipped or flagged while reading: stable codes with counts and positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIRST_POSITIONS = 8
+"""How many positions of a problem are kept; its count is always complete."""
+
+
+@dataclass(slots=True)
+class Problem:
+    """A kind of problem: its stable code, what it means to a user, and where it was seen first.
+
+    `positions` are event ids, or byte offsets of the text where no event could be made.
+    """
+
+    code: str
+    message: str
+    count: int = 0
+    positions: list[int] = field(default_factory=list)
+
+
+MESSAGES = {
+    "truncated": "the file ends early; everything before the cut is shown",
+    "truncated-archive": "the archive ends early; everything before the cut is shown",
+    "changed": "the file changed while it was read",
+    "refused": "events that are no valid JSON were left out",
+    "odd-types": "events hold text or null where a number belongs; read as far as possible",
+    "bad-header": "the part outside the event list is no valid JSON and was ignored",
+    "no-timestamp": "events have no time; they count for nothing",
+    "no-duration": "events have no duration; they count 0 ns",
+    "unfinished": "events were still running when the profiler stopped; they count 0 ns",
+    "negative-duration": "events have a negative duration; they count 0 ns",
+}
+
+
+class Problems:
+    """The problems of one file, by code, in the order of first sight."""
+
+    def __init__(self) -> None:
+        self._by_code: dict[str, Problem] = {}
+
+    def add(self, code: str, count: int = 1, positions: list[int] | None = None) -> None:
+        """Counts `count` more problems of a code; a count of 0 changes nothing."""
+        if count <= 0:
+            return
+        problem = self._by_code.get(code)
+        if problem is None:
+            problem = self._by_code[code] = Problem(code, MESSAGES[code])
+        problem.count += count
+        room = FIRST_POSITIONS - len(problem.positions)
+        problem.positions.extend((positions or [])[:room])
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self._by_code.values())
+
+    def __len__(self) -> int:
+        return len(self._by_code)
+
+    def get(self, code: str) -> Problem | None:
+        """Returns the problem of a code, None if it was not met."""
+        return self._by_code.get(code)

@@ -1,0 +1,234 @@
+"""Reads a trace file into columns: one pass, bounded memory, never the whole file at once."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from ptx.profiling.errors import TraceFormatError
+from ptx.profiling.trace.args import ArgsReader
+from ptx.profiling.trace.builder import TableBuilder
+from ptx.profiling.trace.columns import Flag
+from ptx.profiling.trace.decode import Tables, columns_of, decode_chunk, times_from_objects
+from ptx.profiling.trace.header import Header, parse_around
+from ptx.profiling.trace.problems import FIRST_POSITIONS, Problems
+from ptx.profiling.trace.salvage import salvage
+from ptx.profiling.trace.source import open_source
+from ptx.profiling.trace.split import (
+    Layout,
+    NoEventsError,
+    Piece,
+    Splitter,
+    find_end,
+    split_head,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ptx.profiling.trace.columns import EventTable
+    from ptx.profiling.trace.decode import ChunkColumns
+    from ptx.profiling.trace.source import Source
+
+_FLAG_CODES = {
+    Flag.NO_TIMESTAMP: "no-timestamp",
+    Flag.NO_DURATION: "no-duration",
+    Flag.UNFINISHED: "unfinished",
+    Flag.NEGATIVE_DURATION: "negative-duration",
+}
+_BYTES_PER_EVENT = 120  # the smallest seen on average, so that the table rarely grows
+_TAIL_LIMIT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """How far reading has come: bytes of the file on disk, and events so far."""
+
+    done_bytes: int
+    total_bytes: int
+    events: int
+
+
+class LoadCancelled(Exception):
+    """Raised out of `read_trace` by an `on_progress` that wants it to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """A trace as columns, with what its header says and what was wrong with it.
+
+    `t0_ns` is the absolute time of the columns' origin, `span_ns` the time from there to the last
+    end of any event. `events` counts the elements that are objects with content.
+    """
+
+    path: Path
+    table: EventTable
+    header: Header
+    problems: Problems
+    args: ArgsReader
+    t0_ns: int
+    span_ns: int
+    events: int
+
+
+def read_trace(
+    path: str | Path, on_progress: Callable[[LoadProgress], None] | None = None
+) -> TraceFile:
+    """Returns the columns of a trace file, plain or gzip.
+
+    Args:
+        path: the file.
+        on_progress: called about once per MB of text; may raise `LoadCancelled` to stop.
+
+    Raises:
+        TraceFormatError: the file cannot be read or holds no event list.
+    """
+    source = open_source(Path(path))
+    try:
+        with _collector_off():
+            return _Reader(source, on_progress).run()
+    except BaseException:
+        source.close()
+        raise
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Keeps the cycle collector from walking fresh records over and over (1.8x to 3.4x slower)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _Reader:
+    def __init__(self, source: Source, on_progress: Callable[[LoadProgress], None] | None) -> None:
+        self._source = source
+        self._on_progress = on_progress
+        self._tables = Tables()
+        self._problems = Problems()
+        self._builder = TableBuilder(source.file_bytes // _BYTES_PER_EVENT)
+        self._layout = Layout(None)
+        self._args = ArgsReader(source)
+
+    def run(self) -> TraceFile:
+        blocks = self._source.blocks()
+        try:
+            head, rest = split_head(blocks)
+        except NoEventsError as error:
+            raise TraceFormatError(
+                self._source.path, f"not a trace: {error}", hint='expected "traceEvents": [...]'
+            ) from error
+        self._layout = Layout.of(rest)
+        self._args.layout = self._layout
+        tail = self._events(blocks, rest, head.events_offset)
+        members, sound = parse_around(head.text, tail)
+        if head.is_list:
+            sound = True
+        elif tail is None:
+            self._problems.add("truncated", positions=[self._builder.count])
+        self._problems.add("bad-header", 0 if sound else 1)
+        if self._source.truncated_archive:
+            self._problems.add("truncated-archive")
+        if self._source.changed():
+            self._problems.add("changed")
+        return self._finish(Header(members))
+
+    def _events(self, blocks: Iterator[bytes], rest: bytes, offset: int) -> bytes | None:
+        """Reads the event list; returns what follows its bracket, None if the file ends before."""
+        splitter = Splitter(self._layout, offset)
+        block: bytes | None = rest
+        while block is not None:
+            piece = splitter.feed(block)
+            if piece is not None:
+                end = self._take(piece, splitter)
+                if end is not None:
+                    text = piece.text[end - piece.offset :] + splitter.rest(piece)
+                    return self._read_tail(text, blocks)
+                self._report()
+            block = next(blocks, None)
+        piece = splitter.finish()
+        end = self._take(piece, splitter)
+        return None if end is None else piece.text[end - piece.offset :]
+
+    def _read_tail(self, text: bytes, blocks: Iterator[bytes]) -> bytes:
+        parts = [text]
+        size = len(text)
+        for block in blocks:
+            size += len(block)
+            if size > _TAIL_LIMIT_BYTES:
+                break
+            parts.append(block)
+        return b"".join(parts)
+
+    def _take(self, piece: Piece, splitter: Splitter) -> int | None:
+        """Adds the events of a piece; returns the offset behind the list's end if it was met."""
+        text = piece.text
+        if not piece.last:
+            if self._decode(text, piece.offset):
+                return None
+        else:
+            for body_end, list_end in find_end(text, self._layout):
+                if self._decode(text[:body_end], piece.offset):
+                    return piece.offset + list_end
+        found = salvage(text, self._layout, last=piece.last)
+        first = self._builder.count
+        self._problems.add(
+            "refused", len(found.refused), [first + index for index, _, _ in found.refused]
+        )
+        self._problems.add("odd-types", found.lenient, [first])
+        if found.events:
+            events = found.events
+            columns = columns_of(events, self._tables, lambda: times_from_objects(events))
+            self._add_chunk(piece.offset, found.used, columns)
+        if found.ended:
+            return piece.offset + found.used
+        if not piece.last and found.used < len(text):
+            splitter.give_back(piece, found.used)
+        return None
+
+    def _decode(self, text: bytes, offset: int) -> bool:
+        try:
+            columns = decode_chunk(text, self._tables)
+        except msgspec.MsgspecError:
+            return False
+        self._add_chunk(offset, len(text), columns)
+        return True
+
+    def _add_chunk(self, offset: int, length: int, columns: ChunkColumns) -> None:
+        self._args.add_chunk(offset, length, self._builder.count)
+        self._builder.append(columns)
+
+    def _report(self) -> None:
+        if self._on_progress is not None:
+            source = self._source
+            self._on_progress(
+                LoadProgress(source.consumed_bytes, source.file_bytes, self._builder.count)
+            )
+
+    def _finish(self, header: Header) -> TraceFile:
+        built = self._builder.finish(self._tables)
+        table = built.table
+        for flag, code in _FLAG_CODES.items():
+            rows = np.flatnonzero(table.flags & np.uint8(flag))
+            self._problems.add(code, len(rows), rows[:FIRST_POSITIONS].tolist())
+        self._report()
+        return TraceFile(
+            path=self._source.path,
+            table=table,
+            header=header,
+            problems=self._problems,
+            args=self._args,
+            t0_ns=built.t0_ns,
+            span_ns=built.end_ns - built.t0_ns,
+            events=len(table) - built.empty_elements,
+        )

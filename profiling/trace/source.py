@@ -1,0 +1,236 @@
+"""The bytes of a trace file, plain or gzip: streamed once, read again by offset on demand.
+
+Files are read by `pread`, never mapped: a mapped file that shrinks kills the process.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from ptx.profiling.errors import TraceFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BLOCK_BYTES = 1 << 20
+_GZIP_INPUT_BYTES = 1 << 17
+_CHECKPOINT_BYTES = 8 << 20
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class Source(Protocol):
+    """A file whose (unpacked) text can be streamed and read at any offset."""
+
+    path: Path
+    file_bytes: int
+    truncated_archive: bool
+
+    @property
+    def consumed_bytes(self) -> int:
+        """Returns how much of the file on disk the stream has read so far."""
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yields the text from its start in blocks of about `BLOCK_BYTES`."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Returns `length` bytes of the text at `offset`, fewer at its end."""
+
+    def changed(self) -> bool:
+        """Returns whether size or time of the file differ from when it was opened."""
+
+    def close(self) -> None:
+        """Closes the file."""
+
+
+def open_source(path: Path) -> Source:
+    """Opens a trace file by what it contains, not by its name.
+
+    Raises:
+        TraceFormatError: the file cannot be opened, is empty, or has an unknown packing.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise TraceFormatError(path, error.strerror or str(error)) from error
+    try:
+        head = os.read(descriptor, 4)
+        status = os.fstat(descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        raise TraceFormatError(path, error.strerror or str(error)) from error
+    if not head:
+        os.close(descriptor)
+        raise TraceFormatError(path, "empty file")
+    if head.startswith(_ZSTD_MAGIC):
+        os.close(descriptor)
+        raise TraceFormatError(path, "packed by zstd", hint="unpack it first: zstd -d")
+    stamp = (status.st_size, status.st_mtime_ns)
+    if head.startswith(_GZIP_MAGIC):
+        return GzipSource(path, descriptor, stamp)
+    return PlainSource(path, descriptor, stamp)
+
+
+if hasattr(os, "pread"):
+    _pread = os.pread
+else:  # Windows has no pread; nothing else moves this descriptor's position
+
+    def _pread(descriptor: int, length: int, offset: int) -> bytes:
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        return os.read(descriptor, length)
+
+
+class _File:
+    """An open descriptor with the size and time it had when opened."""
+
+    def __init__(self, path: Path, descriptor: int, stamp: tuple[int, int]) -> None:
+        self.path = path
+        self.file_bytes = stamp[0]
+        self.truncated_archive = False
+        self._descriptor = descriptor
+        self._stamp = stamp
+
+    def changed(self) -> bool:
+        """Returns whether size or time of the file differ from when it was opened."""
+        try:
+            status = os.fstat(self._descriptor)
+        except OSError:
+            return True
+        return (status.st_size, status.st_mtime_ns) != self._stamp
+
+    def close(self) -> None:
+        """Closes the file; closing twice is harmless."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class PlainSource(_File):
+    """A file that holds the text itself."""
+
+    def __init__(self, path: Path, descriptor: int, stamp: tuple[int, int]) -> None:
+        super().__init__(path, descriptor, stamp)
+        self._position = 0
+
+    @property
+    def consumed_bytes(self) -> int:
+        """Returns how much of the file on disk the stream has read so far."""
+        return self._position
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yields the text from its start in blocks of about `BLOCK_BYTES`."""
+        self._position = 0
+        while block := _pread(self._descriptor, BLOCK_BYTES, self._position):
+            self._position += len(block)
+            yield block
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Returns `length` bytes of the text at `offset`, fewer at its end."""
+        parts = []
+        while length > 0 and (part := _pread(self._descriptor, length, offset)):
+            parts.append(part)
+            offset += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """A state of the decompressor from which the text can be unpacked again."""
+
+    text_offset: int
+    file_offset: int
+    pending: bytes
+    state: zlib._Decompress
+
+
+class GzipSource(_File):
+    """A gzip file of one or several members; a cut-off end gives the text up to there.
+
+    Copies of the decompressor's state, one per 8 MB of text, make reading at an offset cost one
+    such stretch instead of all that precedes it.
+    """
+
+    def __init__(self, path: Path, descriptor: int, stamp: tuple[int, int]) -> None:
+        super().__init__(path, descriptor, stamp)
+        self._consumed = 0
+        self._checkpoints: list[_Checkpoint] = []
+
+    @property
+    def consumed_bytes(self) -> int:
+        """Returns how much of the file on disk the stream has read so far."""
+        return min(self._consumed, self.file_bytes)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yields the text from its start in blocks of at most `BLOCK_BYTES`."""
+        self._checkpoints.clear()
+        start = _Checkpoint(0, 0, b"", zlib.decompressobj(wbits=31))
+        yield from self._unpack(start, record=True)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Returns `length` bytes of the text at `offset`, fewer at its end."""
+        start = _Checkpoint(0, 0, b"", zlib.decompressobj(wbits=31))
+        for checkpoint in self._checkpoints:
+            if checkpoint.text_offset > offset:
+                break
+            start = checkpoint
+        parts = []
+        position = start.text_offset
+        for block in self._unpack(start, record=False):
+            end = position + len(block)
+            if end > offset:
+                parts.append(block[max(0, offset - position) : offset + length - position])
+            position = end
+            if position >= offset + length:
+                break
+        return b"".join(parts)
+
+    def _unpack(self, start: _Checkpoint, *, record: bool) -> Iterator[bytes]:
+        state = start.state.copy()
+        pending = start.pending
+        file_offset = start.file_offset
+        text_offset = start.text_offset
+        next_checkpoint = text_offset + _CHECKPOINT_BYTES
+        while True:
+            if not pending:
+                pending = _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
+                file_offset += len(pending)
+                if not pending:
+                    if record and not state.eof:
+                        self.truncated_archive = True
+                    return
+            try:
+                block = state.decompress(pending, BLOCK_BYTES)
+            except zlib.error:
+                if record:
+                    self.truncated_archive = True
+                return
+            pending = state.unconsumed_tail
+            if state.eof:
+                pending = state.unused_data or pending
+                if not pending:
+                    pending = _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
+                    file_offset += len(pending)
+                if pending.startswith(_GZIP_MAGIC):
+                    state = zlib.decompressobj(wbits=31)
+                else:  # the end, or padding that archivers leave behind the last member
+                    pending = b""
+            text_offset += len(block)
+            if record:
+                self._consumed = file_offset - len(pending)
+                if text_offset >= next_checkpoint and not state.eof:
+                    self._checkpoints.append(
+                        _Checkpoint(text_offset, file_offset, pending, state.copy())
+                    )
+                    next_checkpoint = text_offset + _CHECKPOINT_BYTES
+            if block:
+                yield block
+            if state.eof:
+                return
