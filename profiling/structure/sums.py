@@ -1,0 +1,148 @@
+"""Totals of every node: kernels, GPU sum and GPU busy of its subtree, and its self time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptx.profiling.structure.intervals import fresh_by_group, union_by_group
+from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.trace.columns import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ptx.profiling.structure.activities import Activities
+    from ptx.profiling.structure.tree import Tree
+    from ptx.profiling.trace.columns import EventTable
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSums:
+    """Totals of each node's subtree as arrays over nodes.
+
+    `gpu_sum_ns` adds the counted durations of the activities, `gpu_sum_raw_ns` the recorded ones;
+    `gpu_busy_ns` is the length of the union of their intervals per device, added over devices.
+    """
+
+    kernels: NDArray[np.int32]
+    activities: NDArray[np.int32]
+    launches: NDArray[np.int32]
+    ops: NDArray[np.int32]
+    gpu_sum_ns: NDArray[np.int64]
+    gpu_sum_raw_ns: NDArray[np.int64]
+    gpu_busy_ns: NDArray[np.int64]
+    self_ns: NDArray[np.int64]
+
+
+def subtree_sums(tree: Tree, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the sum of `values` (one a node) over each node's subtree, by one prefix sum."""
+    total = np.concatenate(([0], np.cumsum(values)))
+    start = np.arange(len(tree))
+    sums: NDArray[np.int64] = total[start + tree.size] - total[start]
+    return sums
+
+
+def sum_nodes(table: EventTable, tree: Tree, activities: Activities) -> NodeSums:
+    """Returns the totals of every node."""
+    mine = tree.node_of[activities.event]
+    counted = np.zeros(len(tree), np.int64)
+    counted[mine] = activities.counted_ns
+    raw = np.zeros(len(tree), np.int64)
+    raw[mine] = table.dur_ns[activities.event]
+    kernel = (table.kind[tree.event] == Kind.KERNEL).astype(np.int64)
+
+    def count(kind: NodeKind) -> NDArray[np.int32]:
+        return subtree_sums(tree, (tree.kind == kind).astype(np.int64)).astype(np.int32)
+
+    gpu_sum_ns = subtree_sums(tree, counted)
+    return NodeSums(
+        kernels=subtree_sums(tree, kernel).astype(np.int32),
+        activities=count(NodeKind.ACTIVITY),
+        launches=count(NodeKind.LAUNCH),
+        ops=count(NodeKind.OP),
+        gpu_sum_ns=gpu_sum_ns,
+        gpu_sum_raw_ns=subtree_sums(tree, raw),
+        gpu_busy_ns=_busy(table, tree, activities, counted),
+        self_ns=self_times(table, tree),
+    )
+
+
+def _busy(
+    table: EventTable, tree: Tree, activities: Activities, counted: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Returns the busy time of each node.
+
+    Activities that overlap no other on their device add their duration, by prefix sum. The rest
+    is united level by level: at each depth every one of them belongs to one ancestor.
+    """
+    event = activities.event
+    start = table.start_ns[event]
+    end = start + activities.counted_ns
+    device = table.device[event].astype(np.int64)
+    order = np.lexsort((start, device))
+    overlapping = np.zeros(len(event), bool)
+    d, s, e = device[order], start[order], end[order]
+    if len(order):
+        reached = fresh_by_group(d, s, e) < e - s
+        overlapping[order] = reached | _reaches_next(d, s, e)
+    alone = counted.copy()
+    crowd = np.flatnonzero(overlapping)
+    alone[tree.node_of[event[crowd]]] = 0
+    busy = subtree_sums(tree, alone)
+    node = tree.node_of[event[crowd]].astype(np.int64)
+    devices = device[crowd] - device.min() if len(device) else device
+    width = int(devices.max()) + 1 if len(devices) else 1
+    start, end = start[crowd], end[crowd]
+    while len(node):
+        ids, group = np.unique(node * width + devices, return_inverse=True)
+        union = union_by_group(group, start, end, len(ids))
+        np.add.at(busy, ids // width, union)
+        node = tree.parent[node].astype(np.int64)
+        keep = node >= 0
+        node, start, end, devices = node[keep], start[keep], end[keep], devices[keep]
+    return busy
+
+
+def _reaches_next(
+    device: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Returns which intervals (sorted by device, start) reach past the start of the next one."""
+    reach = np.zeros(len(start), bool)
+    reach[:-1] = (device[1:] == device[:-1]) & (start[1:] < end[:-1])
+    return reach
+
+
+def self_times(table: EventTable, tree: Tree) -> NDArray[np.int64]:
+    """Returns each node's duration less the union of its nearest non-transparent descendants.
+
+    Frames and modules are transparent: what lies below them counts for the node above them too.
+    An activity's self time is its duration.
+    """
+    start = table.start_ns[tree.event]
+    dur = table.dur_ns[tree.event]
+    end = start + dur
+    solid_kinds = (NodeKind.OP, NodeKind.ANNOTATION, NodeKind.LAUNCH, NodeKind.RUNTIME)
+    solid = np.isin(tree.kind, solid_kinds)
+    covered = np.zeros(len(tree), np.int64)
+    node = np.flatnonzero(solid).astype(np.int64)
+    above = tree.parent[node].astype(np.int64)
+    keep = above >= 0
+    node, above = node[keep], above[keep]
+    # one round per transparent level: a slice counts for its parent, and on through frames
+    parts_node, parts_above = [node], [above]
+    while len(above):
+        through = ~solid[above]
+        node, above = node[through], tree.parent[above[through]].astype(np.int64)
+        keep = above >= 0
+        node, above = node[keep], above[keep]
+        parts_node.append(node)
+        parts_above.append(above)
+    node, above = np.concatenate(parts_node), np.concatenate(parts_above)
+    if len(node):
+        inner_start = np.clip(start[node], start[above], end[above])
+        inner_end = np.clip(end[node], start[above], end[above])
+        covered = union_by_group(above, inner_start, inner_end, len(tree))
+    return dur - covered
