@@ -1,0 +1,1 @@
+"""Relations to meaning: summaries, and what follows from them."""

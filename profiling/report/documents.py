@@ -1,0 +1,190 @@
+"""The JSON documents of the commands, field by field as the contract of each schema says."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptx.profiling.analysis.summary import summarise, warnings_of
+from ptx.profiling.analysis.tables import kind_word
+from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.trace.columns import ACTIVITY_KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ptx.profiling.analysis.summary import DeviceTime
+    from ptx.profiling.analysis.tables import KernelRow
+    from ptx.profiling.structure.structure import Structure
+
+_BUCKETS = (
+    "compute",
+    "communication_exposed",
+    "memory_copy",
+    "idle_data",
+    "idle_sync",
+    "idle_alloc",
+    "idle_host",
+    "profiler",
+    "idle_other",
+)
+_FLAGS = ("record_shapes", "with_stack", "profile_memory", "with_modules")
+
+
+def envelope(structure: Structure, schema: str) -> dict[str, Any]:
+    """Returns the members that every document has."""
+    return {
+        "schema": schema,
+        "file": str(structure.trace.path),
+        "t0_ns": structure.trace.t0_ns,
+        "warnings": [asdict(w) for w in warnings_of(structure)],
+    }
+
+
+def summary_document(structure: Structure) -> dict[str, Any]:
+    """Returns `ptx.summary/1`."""
+    trace, summary = structure.trace, summarise(structure)
+    header = trace.header
+    has_ops = summary.counts.ops > 0
+    return {
+        **envelope(structure, "ptx.summary/1"),
+        "format": "kineto" if header.is_kineto or has_ops else "chrome",
+        "producer": None,
+        "torch_version": header.torch_version,
+        "rank": header.rank,
+        "world_size": header.world_size,
+        "flags": {name: header.flag(name) for name in _FLAGS},
+        "devices": [asdict(d) for d in summary.devices],
+        "host_devices": [asdict(d) for d in summary.host_devices],
+        "counts": asdict(summary.counts),
+        "links": asdict(summary.links),
+        "time": _time(summary.time),
+        "devices_time": [{"device": d.device, **_time(d)} for d in summary.devices_time],
+        "steps": [asdict(s) for s in summary.steps],
+        "top_ops": [asdict(row) for row in summary.top_ops],
+        "top_kernels": [
+            {
+                "name": row.name,
+                "short": None,
+                "family": None,
+                "calls": row.calls,
+                "gpu_sum_ns": row.gpu_sum_ns,
+                "modelled_bytes": None,
+            }
+            for row in summary.top_kernels
+        ],
+        "findings": None,
+    }
+
+
+def _time(time: DeviceTime) -> dict[str, Any]:
+    return {
+        "span_ns": time.span_ns,
+        "gpu_sum_ns": time.gpu_sum_ns,
+        "gpu_sum_raw_ns": time.gpu_sum_raw_ns,
+        "gpu_busy_ns": time.gpu_busy_ns,
+        "buckets_ns": dict.fromkeys(_BUCKETS),
+        "communication_overlapped_ns": None,
+    }
+
+
+def kernel_documents(rows: list[KernelRow]) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `ptx.kernels/1` summed by name."""
+    for row in rows:
+        yield {
+            "name": row.name,
+            "short": None,
+            "family": None,
+            "kind": row.kind,
+            "calls": row.calls,
+            "cpu_self_ns": None,
+            "cpu_total_ns": None,
+            "gpu_sum_ns": row.gpu_sum_ns,
+            "kernels": row.calls if row.kind == "kernel" else 0,
+            "modelled_bytes": None,
+            "flops": None,
+        }
+
+
+def activity_documents(structure: Structure, rows: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `ptx.kernels/1 --each`: activities by position in `Activities`."""
+    table, activities, tree = structure.trace.table, structure.activities, structure.tree
+    steps = structure.steps
+    for k in rows.tolist():
+        event = int(activities.event[k])
+        launch, op, step = (
+            _or_none(int(column[k]))
+            for column in (activities.launch, activities.op, activities.step)
+        )
+        module = structure.module[tree.node_of[event]]
+        yield {
+            "event": event,
+            "name": table.name_of(event),
+            "short": None,
+            "family": None,
+            "kind": kind_word(int(table.kind[event])),
+            "device": _or_none(int(table.device[event])),
+            "stream": _or_none(int(table.stream[event])),
+            "start_ns": int(table.start_ns[event]),
+            "dur_ns": int(activities.counted_ns[k]),
+            "queue_delay_ns": int(activities.queue_delay_ns[k]) if launch is not None else None,
+            "step": None if step is None else steps.names[step],
+            "launch_event": launch,
+            "op_event": op,
+            "op": None if op is None else table.name_of(op),
+            "module": None if module < 0 else table.name_of(int(tree.event[module])),
+            "modelled_read_bytes": None,
+            "modelled_write_bytes": None,
+            "flops": None,
+            "measured_read_bytes": None,
+            "measured_write_bytes": None,
+            "bound": None,
+        }
+
+
+def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
+    """Yields the nodes of `ptx.tree/1` in the order given."""
+    table, tree, sums = structure.trace.table, structure.tree, structure.sums
+    activities = structure.activities
+    step_of = structure.step_of_nodes()
+    host = ~np.isin(table.kind[tree.event], [int(k) for k in ACTIVITY_KINDS])
+    for node in nodes.tolist():
+        event, parent = int(tree.event[node]), int(tree.parent[node])
+        lane = table.threads[table.thread[event]]
+        on_host = bool(host[node])
+        dur_ns, delay = int(table.dur_ns[event]), None
+        if not on_host:
+            k = activities.index_of(event)
+            dur_ns = int(activities.counted_ns[k])
+            delay = int(activities.queue_delay_ns[k]) if activities.launch[k] >= 0 else None
+        step = int(step_of[node])
+        yield {
+            "event": event,
+            "parent": int(tree.event[parent]) if parent >= 0 else None,
+            "kind": NodeKind(tree.kind[node]).name.lower(),
+            "name": table.name_of(event),
+            "thread": {"pid": lane.pid, "tid": lane.tid} if on_host else None,
+            "device": None if on_host else _or_none(int(table.device[event])),
+            "stream": None if on_host else _or_none(int(table.stream[event])),
+            "start_ns": int(table.start_ns[event]),
+            "dur_ns": dur_ns,
+            "self_ns": int(sums.self_ns[node]) if on_host else dur_ns,
+            "gpu_sum_ns": int(sums.gpu_sum_ns[node]),
+            "gpu_busy_ns": int(sums.gpu_busy_ns[node]),
+            "idle_ns": None,
+            "idle_by": None,
+            "kernels": int(sums.kernels[node]),
+            "step": structure.steps.names[step] if step >= 0 else None,
+            "queue_delay_ns": delay,
+            "inputs": None,
+            "effect": None,
+            "forward": None,
+        }
+
+
+def _or_none(value: int) -> int | None:
+    return value if value >= 0 else None
