@@ -1,0 +1,84 @@
+"""What the commands that read a trace share: loading it, and choosing the form of the output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from ptx.profiling.structure.structure import Structure
+
+
+def add_file_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds the FILE argument."""
+    parser.add_argument(
+        "file", metavar="FILE", help="a trace of PyTorch's profiler (.json, .json.gz); - for stdin"
+    )
+
+
+def add_step_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--step`."""
+    parser.add_argument(
+        "--step",
+        metavar="N",
+        help="only this step: 1 is the first, 'last', or a name such as ProfilerStep#4",
+    )
+
+
+def add_json_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--json`."""
+    parser.add_argument("--json", action="store_true", help="JSON instead of text")
+
+
+def load_structure(file: str) -> Structure:
+    """Returns the trace of a FILE argument with its relations.
+
+    Raises:
+        TraceFormatError: the file cannot be read or is no trace.
+    """
+    from ptx.profiling.structure.structure import build_structure
+    from ptx.profiling.trace.reader import read_trace
+
+    with spooled(file) as path:
+        return build_structure(read_trace(path))
+
+
+@contextmanager
+def spooled(file: str) -> Iterator[Path]:
+    """Gives the path of a FILE argument; `-` is copied to a private file that goes away again.
+
+    Where the system allows, the copy may be removed while it is still open for reading.
+    """
+    if file != "-":
+        yield Path(file)
+        return
+    descriptor, name = tempfile.mkstemp(prefix="ptx-", suffix=".json")
+    try:
+        with os.fdopen(descriptor, "wb") as spool:
+            shutil.copyfileobj(sys.stdin.buffer, spool)
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Prints lines; on a terminal those that are too long are cut, so that columns stay columns."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for line in lines:
+        cut = line[: width - 1] + "…" if width and len(line) > width else line
+        sys.stdout.write(cut + "\n")
+
+
+def write_json(pieces: Iterable[bytes]) -> None:
+    """Writes pieces of JSON text to stdout as they come."""
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
