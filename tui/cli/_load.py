@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from ptx.profiling.structure.structure import Structure
 
@@ -57,6 +54,11 @@ def spooled(file: str) -> Iterator[Path]:
 
     Where the system allows, the copy may be removed while it is still open for reading.
     """
+    import os
+    import shutil
+    import tempfile
+    from pathlib import Path
+
     if file != "-":
         yield Path(file)
         return
@@ -71,6 +73,8 @@ def spooled(file: str) -> Iterator[Path]:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Prints lines; on a terminal those that are too long are cut, so that columns stay columns."""
+    import shutil
+
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     for line in lines:
         cut = line[: width - 1] + "…" if width and len(line) > width else line
