@@ -28,10 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:] = [p for p in sys.path if Path(p).resolve() != ROOT / "sample_traces"] + [str(ROOT)]
 
 import torch  # noqa: E402
-from torch.profiler import ProfilerActivity, profile, schedule  # noqa: E402
-
 from sample_traces.programs import PROGRAMS, Program  # noqa: E402
 from sample_traces.scrub import find_private, scrub  # noqa: E402
+from torch.profiler import ProfilerActivity, profile, schedule  # noqa: E402
 
 MAX_BYTES = 1_000_000
 PRE_STEPS = 5

@@ -76,7 +76,7 @@ def _one_thread(table: EventTable, events: NDArray[np.int32]) -> NDArray[np.int3
         return events
     thread = table.thread[events]
     codes, counts = np.unique(thread, return_counts=True)
-    mine = events[thread == codes[np.argmax(counts)]]
+    mine: NDArray[np.int32] = events[thread == codes[np.argmax(counts)]]
     return mine[np.argsort(table.start_ns[mine], kind="stable")]
 
 

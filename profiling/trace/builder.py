@@ -123,8 +123,10 @@ class TableBuilder:
         return Built(table, t0_ns, end_ns, int(empty.sum()))
 
 
-def _storable(text: str) -> str:
-    """Returns the text without lone surrogates, which no encoder takes."""
+def _storable(text: str | None) -> str:
+    """Returns the text without lone surrogates, which no encoder takes; "" for null."""
+    if not text:
+        return ""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -137,13 +139,13 @@ def _empty_elements(
     tables: Tables,
 ) -> NDArray[np.bool_]:
     """Returns which rows are `{}` or no object at all: they keep their number and are no event."""
-    nameless = names.index("") if "" in names else -1
-    plain = categories.index("") if "" in categories else -1
+    nameless = [code for code, text in enumerate(names) if not text]
+    plain = [code for code, text in enumerate(categories) if not text]
     lane = tables.threads.get((None, None), -1)
     empty: NDArray[np.bool_] = (
         (columns["phase"] == Phase.OTHER)
-        & (columns["name"] == nameless)
-        & (columns["category"] == plain)
+        & np.isin(columns["name"], nameless)
+        & np.isin(columns["category"], plain)
         & (columns["thread"] == lane)
         & ((columns["flags"] & np.uint8(Flag.NO_TIMESTAMP)) != 0)
     )

@@ -8,7 +8,6 @@ strides, grids: two thirds of the bytes). A chunk that this refuses is taken eve
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -32,19 +31,29 @@ if TYPE_CHECKING:
 NAN = float("nan")
 Number: TypeAlias = "int | float | str | None"
 REFUSED_PHASE = "\0refused"  # no file's own letter: a raw NUL is not legal in JSON
-PHASES = {
-    "X": Phase.COMPLETE,
-    "M": Phase.METADATA,
-    "s": Phase.FLOW_START,
-    "t": Phase.FLOW_STEP,
-    "f": Phase.FLOW_END,
-    "i": Phase.INSTANT,
-    "I": Phase.INSTANT,
-    "C": Phase.COUNTER,
-    "B": Phase.BEGIN,
-    "E": Phase.END,
-    REFUSED_PHASE: Phase.REFUSED,
-}
+
+
+class _Phases(dict[str, int]):
+    def __missing__(self, letter: str) -> int:
+        return Phase.OTHER
+
+
+_PHASES = _Phases(
+    {
+        "X": Phase.COMPLETE,
+        "M": Phase.METADATA,
+        "s": Phase.FLOW_START,
+        "t": Phase.FLOW_STEP,
+        "f": Phase.FLOW_END,
+        "i": Phase.INSTANT,
+        "I": Phase.INSTANT,
+        "C": Phase.COUNTER,
+        "B": Phase.BEGIN,
+        "E": Phase.END,
+        REFUSED_PHASE: Phase.REFUSED,
+    }
+)
+_WITHOUT_BYTES = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel")
 _REPEATED_FLOWS = ("ac2g", "async_cpu_to_gpu")  # arrows that only repeat the correlation
 
 
@@ -71,8 +80,8 @@ class Event(msgspec.Struct, gc=False):
     """One element of the event list; a time that is absent is NaN."""
 
     ph: str = ""
-    cat: str | None = None
-    name: str | None = None
+    cat: str | None = ""
+    name: str | None = ""
     pid: int | str | None = None
     tid: int | str | None = None
     ts: Number = NAN
@@ -89,12 +98,6 @@ class _Times(msgspec.Struct, gc=False):
 _decode_events = msgspec.json.Decoder(list[Event]).decode
 _decode_times = msgspec.json.Decoder(list[_Times]).decode
 _NO_ARGS = Args()
-_EVENT_FIELDS: Callable[[Event], tuple[object, ...]] = attrgetter(
-    "ph", "cat", "name", "ts", "dur", "args"
-)
-_ARG_FIELDS: Callable[[Args], tuple[int, ...]] = attrgetter(
-    "external_id", "correlation", "ev_idx", "stream", "device", "sequence"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +113,8 @@ class LaneName:
 class Tables:
     """The interning tables of one decoding process; one a worker."""
 
-    names: Interner[str] = field(default_factory=Interner)
-    categories: Interner[str] = field(default_factory=Interner)
+    names: Interner[str | None] = field(default_factory=Interner)
+    categories: Interner[str | None] = field(default_factory=Interner)
     threads: ThreadInterner = field(default_factory=ThreadInterner)
 
 
@@ -159,33 +162,32 @@ def columns_of(
     n = len(events)
     if n == 0:
         return _empty()
-    ph, cat, name, ts, dur, args = zip(*map(_EVENT_FIELDS, events), strict=True)
-    phase = np.fromiter(map(_phase_of, ph), np.uint8, n)
-    start_ns, dur_ns = _times(ts, dur, exact_times)
+    name = [e.name for e in events]
+    phase = np.fromiter(map(_PHASES.__getitem__, [e.ph for e in events]), np.uint8, n)
+    start_ns, dur_ns = _times([e.ts for e in events], [e.dur for e in events], exact_times)
     flags = _check_times(phase, start_ns, dur_ns)
-    filled = [a or _NO_ARGS for a in args]
-    external, correlation, ev_idx, stream, device, sequence = (
-        _int_column(column, n) for column in zip(*map(_ARG_FIELDS, filled), strict=True)
-    )
-    thread = np.fromiter(
-        map(tables.threads.__getitem__, [(e.pid, e.tid) for e in events]), np.int32, n
-    )
-    category = np.fromiter(map(tables.categories.__getitem__, [c or "" for c in cat]), np.uint16, n)
+    args = [e.args or _NO_ARGS for e in events]
+    external = _int_column([a.external_id for a in args], n)
+    sequence = _int_column([a.sequence for a in args], n)
+    lanes = [(e.pid, e.tid) for e in events]
+    thread = np.fromiter(map(tables.threads.__getitem__, lanes), np.int32, n)
+    cat = [e.cat for e in events]
+    category = np.fromiter(map(tables.categories.__getitem__, cat), np.uint16, n)
     return ChunkColumns(
         start_ns=start_ns,
         dur_ns=dur_ns,
-        name=np.fromiter(map(tables.names.__getitem__, [t or "" for t in name]), np.int32, n),
+        name=np.fromiter(map(tables.names.__getitem__, name), np.int32, n),
         phase=phase,
         category=category,
         thread=thread,
-        external_id=_with_2021_ids(external, phase, filled),
-        correlation=correlation,
-        ev_idx=ev_idx.astype(np.int32),
-        stream=stream.astype(np.int32),
-        device=device.astype(np.int32),
+        external_id=_with_2021_ids(external, phase, args),
+        correlation=_int_column([a.correlation for a in args], n),
+        ev_idx=_int_column([a.ev_idx for a in args], n).astype(np.int32),
+        stream=_int_column([a.stream for a in args], n).astype(np.int32),
+        device=_int_column([a.device for a in args], n).astype(np.int32),
         flags=flags,
-        sparse=_sparse(events, filled, phase, cat, sequence),
-        lane_names=_lane_names(filled, phase, name, thread),
+        sparse=_sparse(events, args, phase, _Categories(tables, category), sequence),
+        lane_names=_lane_names(args, phase, name, thread),
     )
 
 
@@ -197,10 +199,6 @@ def _empty() -> ChunkColumns:
     return ChunkColumns(
         long, long, int32, byte, half, int32, long, long, int32, int32, int32, byte, {}, []
     )
-
-
-def _phase_of(letter: object) -> int:
-    return PHASES.get(letter, Phase.OTHER)  # type: ignore[call-overload, no-any-return]
 
 
 def _times(
@@ -280,11 +278,21 @@ def _with_2021_ids(
     return external
 
 
+@dataclass(frozen=True, slots=True)
+class _Categories:
+    tables: Tables
+    codes: NDArray[np.uint16]
+
+    def is_one_of(self, *names: str) -> NDArray[np.bool_]:
+        known = [self.tables.categories[n] for n in names if n in self.tables.categories]
+        return np.isin(self.codes, known)
+
+
 def _sparse(
     events: Sequence[Event],
     args: Sequence[Args],
     phase: NDArray[np.uint8],
-    cat: Sequence[object],
+    category: _Categories,
     sequence: NDArray[np.int64],
 ) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]]:
     found: dict[str, tuple[NDArray[np.int32], NDArray[np.int64]]] = {}
@@ -299,30 +307,28 @@ def _sparse(
     if len(rows):
         found["sequence"] = (rows.astype(np.int32), sequence[rows])
         put("forward_thread", rows, [args[i].forward_thread for i in rows.tolist()])
-    frames = np.fromiter((c == "python_function" for c in cat), bool, len(cat))
+    frames = category.is_one_of("python_function")
     rows = np.flatnonzero(frames)
     if len(rows):
         mine = [args[i] for i in rows.tolist()]
         put("python_id", rows, [ABSENT if a.python_id is None else a.python_id for a in mine])
         parents = [ABSENT if a.python_parent_id is None else a.python_parent_id for a in mine]
         put("python_parent_id", rows, parents)
-    rows = np.flatnonzero(
-        (phase == Phase.INSTANT) | ((phase == Phase.COMPLETE) & ~frames & (sequence == ABSENT))
-    )
+    timed = (phase == Phase.INSTANT) | (phase == Phase.COMPLETE)
+    rows = np.flatnonzero(timed & ~frames & ~category.is_one_of(*_WITHOUT_BYTES))
     if len(rows):
         mine = [args[i] for i in rows.tolist()]
         put("bytes", rows, [a.bytes if a.bytes != ABSENT else a.memory_bytes for a in mine])
     flows = (phase >= Phase.FLOW_START) & (phase <= Phase.FLOW_END)
     if flows.any():
-        flows &= np.fromiter((c not in _REPEATED_FLOWS for c in cat), bool, len(cat))
+        flows &= ~category.is_one_of(*_REPEATED_FLOWS)
         rows = np.flatnonzero(flows)
-        put("flow_id", rows, [_flow_id(events[i].id) for i in rows.tolist()])
+        ids = [events[i].id for i in rows.tolist()]
+        put("flow_id", rows, [v if isinstance(v, int) else _flow_id(v) for v in ids])
     return found
 
 
-def _flow_id(value: int | str | None) -> int:
-    if isinstance(value, int):
-        return value
+def _flow_id(value: str | None) -> int:
     try:
         return int(value or "", 0)
     except ValueError:

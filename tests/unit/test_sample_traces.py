@@ -7,13 +7,15 @@ import importlib.util
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 STEPS = {
