@@ -6,6 +6,7 @@ Files are read by `pread`, never mapped: a mapped file that shrinks kills the pr
 from __future__ import annotations
 
 import os
+import weakref
 import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -93,6 +94,7 @@ class _File:
         self.truncated_archive = False
         self._descriptor = descriptor
         self._stamp = stamp
+        self._closer = weakref.finalize(self, os.close, descriptor)
 
     def changed(self) -> bool:
         """Returns whether size or time of the file differ from when it was opened."""
@@ -103,13 +105,8 @@ class _File:
         return (status.st_size, status.st_mtime_ns) != self._stamp
 
     def close(self) -> None:
-        """Closes the file; closing twice is harmless."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-    def __del__(self) -> None:
-        self.close()
+        """Closes the file; closing twice is harmless, and it happens by itself in the end."""
+        self._closer()
 
 
 class PlainSource(_File):

@@ -1,0 +1,206 @@
+"""The JSON documents against counts made from the samples by plain json."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptx.profiling.analysis.selection import select_activities, select_nodes
+from ptx.profiling.analysis.tables import kernel_rows, op_rows
+from ptx.profiling.report.documents import (
+    activity_documents,
+    envelope,
+    kernel_documents,
+    node_documents,
+    summary_document,
+)
+from ptx.profiling.structure.structure import Structure, build_structure
+from ptx.profiling.trace.reader import read_trace
+
+SAMPLES = Path(__file__).resolve().parents[4] / "sample_traces"
+NAMES = sorted(path.name for path in SAMPLES.glob("*.json.gz"))
+ACTIVITY_CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+@cache
+def structure_of(name: str) -> Structure:
+    return build_structure(read_trace(SAMPLES / name))
+
+
+@cache
+def events_of(name: str) -> list[dict[str, Any]]:
+    with gzip.open(SAMPLES / name) as file:
+        events: list[dict[str, Any]] = json.load(file)["traceEvents"]
+    return events
+
+
+def ns(us: float) -> int:
+    return round(us * 1000)
+
+
+def activities_of(name: str) -> list[dict[str, Any]]:
+    return [e for e in events_of(name) if e.get("cat") in ACTIVITY_CATEGORIES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestSummary:
+    def test_counts_equal_a_plain_count(self, name: str) -> None:
+        events = events_of(name)
+        counts = summary_document(structure_of(name))["counts"]
+
+        def number(category: str) -> int:
+            return sum(e.get("cat") == category and e.get("ph") == "X" for e in events)
+
+        assert counts["events"] == len(events)
+        assert counts["ops"] == number("cpu_op")
+        assert counts["kernels"] == number("kernel")
+        assert counts["memcpy"] == number("gpu_memcpy")
+        assert counts["memset"] == number("gpu_memset")
+        assert counts["annotations"] == number("user_annotation")
+        assert counts["frames"] + counts["modules"] == number("python_function")
+        calls = number("cuda_runtime") + number("cuda_driver")
+        assert counts["launches"] + counts["runtime"] == calls
+
+    def test_gpu_sum_is_the_sum_of_the_activities(self, name: str) -> None:
+        document = summary_document(structure_of(name))
+        total = sum(ns(e["dur"]) for e in activities_of(name))
+        assert document["time"]["gpu_sum_ns"] == total
+        assert document["time"]["gpu_sum_raw_ns"] == total
+        assert sum(d["gpu_sum_ns"] for d in document["devices_time"]) == total
+
+    def test_busy_and_idle_of_a_step_add_up_to_it(self, name: str) -> None:
+        for step in summary_document(structure_of(name))["steps"]:
+            assert step["clock_busy_ns"] + step["idle_ns"] == step["dur_ns"]
+
+    def test_every_activity_belongs_to_the_step_that_launched_it(self, name: str) -> None:
+        events = events_of(name)
+        launches = {
+            e["args"]["correlation"]: e["ts"]
+            for e in events
+            if e.get("cat") in ("cuda_runtime", "cuda_driver")
+        }
+        expected: dict[str, int] = defaultdict(int)
+        steps = [e for e in events if e["name"].startswith("ProfilerStep#")]
+        steps = [e for e in steps if e.get("cat") == "user_annotation"]
+        for activity in activities_of(name):
+            launched = launches[activity["args"]["correlation"]]
+            for step in steps:
+                if step["ts"] <= launched < step["ts"] + step["dur"]:
+                    expected[step["name"]] += ns(activity["dur"])
+        found = summary_document(structure_of(name))["steps"]
+        assert {s["name"]: s["gpu_sum_ns"] for s in found} == dict(expected)
+
+    def test_fields_that_nothing_fills_are_null_and_present(self, name: str) -> None:
+        document = summary_document(structure_of(name))
+        assert document["findings"] is None
+        assert set(document["time"]["buckets_ns"].values()) == {None}
+        assert all(row["short"] is None for row in document["top_kernels"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestTree:
+    def test_every_host_slice_and_activity_stands_once_behind_its_parent(self, name: str) -> None:
+        structure = structure_of(name)
+        seen: set[int] = set()
+        for node in node_documents(structure, select_nodes(structure)):
+            assert node["event"] not in seen
+            assert node["parent"] is None or node["parent"] in seen
+            seen.add(node["event"])
+        kinds = (*ACTIVITY_CATEGORIES, "cpu_op", "user_annotation", "python_function")
+        kinds = (*kinds, "cuda_runtime", "cuda_driver")
+        expected = {i for i, e in enumerate(events_of(name)) if e.get("cat") in kinds}
+        assert seen == expected
+
+    def test_an_activity_hangs_under_the_call_of_its_correlation(self, name: str) -> None:
+        events, structure = events_of(name), structure_of(name)
+        for node in node_documents(structure, select_nodes(structure)):
+            if node["kind"] != "activity":
+                continue
+            call, activity = events[node["parent"]], events[node["event"]]
+            assert call["args"]["correlation"] == activity["args"]["correlation"]
+            end = call["ts"] + call["dur"]
+            assert node["queue_delay_ns"] == pytest.approx(ns(activity["ts"] - end), abs=1)
+
+    def test_sums_of_a_node_are_those_of_the_activities_below_it(self, name: str) -> None:
+        structure = structure_of(name)
+        total: dict[int, int] = defaultdict(int)
+        nodes = list(node_documents(structure, select_nodes(structure)))
+        above = {node["event"]: node["parent"] for node in nodes}
+        for node in nodes:
+            if node["kind"] == "activity":
+                at: int | None = node["event"]
+                while at is not None:
+                    total[at] += node["dur_ns"]
+                    at = above[at]
+        assert {n["event"]: n["gpu_sum_ns"] for n in nodes if n["gpu_sum_ns"]} == dict(total)
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestKernels:
+    def test_totals_by_name_equal_a_plain_sum(self, name: str) -> None:
+        expected: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for activity in activities_of(name):
+            expected[activity["name"]][0] += 1
+            expected[activity["name"]][1] += ns(activity["dur"])
+        rows = list(kernel_documents(kernel_rows(structure_of(name))))
+        assert {r["name"]: [r["calls"], r["gpu_sum_ns"]] for r in rows} == dict(expected)
+        sums = [r["gpu_sum_ns"] for r in rows]
+        assert sums == sorted(sums, reverse=True)
+
+    def test_each_lists_every_activity_in_start_order(self, name: str) -> None:
+        structure = structure_of(name)
+        rows = list(activity_documents(structure, select_activities(structure)))
+        events = events_of(name)
+        expected = [i for i, e in enumerate(events) if e.get("cat") in ACTIVITY_CATEGORIES]
+        assert sorted(r["event"] for r in rows) == expected
+        starts = [r["start_ns"] for r in rows]
+        assert starts == sorted(starts)
+        for row in rows:
+            assert row["name"] == events[row["event"]]["name"]
+            op = row["op_event"]  # None for a Triton kernel that no op launches
+            assert row["op"] == (None if op is None else events[op]["name"])
+            assert row["stream"] == events[row["event"]]["args"]["stream"]
+
+
+def test_ops_by_name_equal_a_plain_count() -> None:
+    expected: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for event in events_of("geglu_eager.json.gz"):
+        if event.get("cat") == "cpu_op":
+            expected[event["name"]][0] += 1
+            expected[event["name"]][1] += ns(event["dur"])
+    rows = op_rows(structure_of("geglu_eager.json.gz"))
+    # no op of this sample lies in another of its own name
+    assert {r.name: [r.calls, r.cpu_total_ns] for r in rows} == dict(expected)
+
+
+def test_the_envelope_names_schema_file_and_origin() -> None:
+    structure = structure_of("linear_eager.json.gz")
+    head = envelope(structure, "ptx.tree/1")
+    assert head["schema"] == "ptx.tree/1"
+    assert Path(head["file"]) == SAMPLES / "linear_eager.json.gz"
+    earliest = min(e["ts"] for e in events_of("linear_eager.json.gz") if e["ph"] != "M")
+    assert head["t0_ns"] == ns(earliest)
+
+
+def test_the_facts_that_the_samples_are_there_for() -> None:
+    def kernels_of_a_step(name: str) -> int:
+        steps = summary_document(structure_of(f"{name}.json.gz"))["steps"]
+        return int(steps[-1]["kernels"])
+
+    assert kernels_of_a_step("linear_eager") == kernels_of_a_step("linear_compile") == 1
+    assert kernels_of_a_step("matmul_add_eager") == 2
+    assert kernels_of_a_step("geglu_eager") == 5
+    assert kernels_of_a_step("geglu_compile") == kernels_of_a_step("geglu_triton") == 4
+    assert kernels_of_a_step("conv_nchw") > kernels_of_a_step("conv_nhwc")
+
+
+def test_an_asynchronous_step_says_until_when_its_kernels_ran() -> None:
+    steps = summary_document(structure_of("async_loop.json.gz"))["steps"]
+    assert all(s["gpu_end_ns"] > s["start_ns"] + s["dur_ns"] for s in steps)
+    assert all(s["clock_busy_ns"] <= s["dur_ns"] for s in steps)
