@@ -112,8 +112,8 @@ class TestTree:
             assert node["event"] not in seen
             assert node["parent"] is None or node["parent"] in seen
             seen.add(node["event"])
-        kinds = (*ACTIVITY_CATEGORIES, "cpu_op", "user_annotation", "python_function")
-        kinds = (*kinds, "cuda_runtime", "cuda_driver")
+        kinds: tuple[str, ...] = (*ACTIVITY_CATEGORIES, "cpu_op", "user_annotation")
+        kinds += ("python_function", "cuda_runtime", "cuda_driver")
         expected = {i for i, e in enumerate(events_of(name)) if e.get("cat") in kinds}
         assert seen == expected
 
