@@ -29,7 +29,8 @@ def make_slices(n: int, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.in
     rng = np.random.default_rng(seed)
     gap = rng.integers(1, 20, n).tolist()
     leave = rng.random(n).tolist()
-    start, end, open_slices = [0] * n, [0] * n, []
+    start, end = [0] * n, [0] * n
+    open_slices: list[int] = []
     now = 0
     for i in range(n):
         now += gap[i]
