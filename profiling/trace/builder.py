@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,9 @@ _DENSE: dict[str, Any] = {
     "device": np.int32,
     "flags": np.uint8,
 }
+_ESCAPED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_PATH_ESCAPES = re.compile("[\b\f\n\r\t]")
+_NO_ROWS = np.zeros(0, np.intp)
 _SPARSE = ("sequence", "forward_thread", "bytes", "python_id", "python_parent_id", "flow_id")
 _DEVICE_KINDS = (
     Kind.KERNEL,
@@ -48,12 +52,16 @@ _DEVICE_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The finished table with the absolute time of its origin and of its last end."""
+    """The finished table with the absolute time of its origin and of its last end.
+
+    `restored_paths` are the events whose name got backslashes back (see `_restore_paths`).
+    """
 
     table: EventTable
     t0_ns: int
     end_ns: int
     empty_elements: int
+    restored_paths: NDArray[np.intp]
 
 
 class TableBuilder:
@@ -95,6 +103,7 @@ class TableBuilder:
         names = tuple(map(_storable, tables.names))
         categories = tuple(map(_storable, tables.categories))
         kind = classify(columns["phase"], columns["category"], columns["name"], categories, names)
+        names, restored = _restore_paths(columns["name"], kind, names)
         empty = _empty_elements(columns, names, categories, tables)
         start_ns, dur_ns, flags = columns["start_ns"], columns["dur_ns"], columns["flags"]
         device_side = np.isin(kind, _DEVICE_KINDS)
@@ -120,7 +129,7 @@ class TableBuilder:
             value = getattr(table, spec.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        return Built(table, t0_ns, end_ns, int(empty.sum()))
+        return Built(table, t0_ns, end_ns, int(empty.sum()), restored)
 
 
 def _storable(text: str | None) -> str:
@@ -130,6 +139,26 @@ def _storable(text: str | None) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _restore_paths(
+    name: NDArray[np.int32], kind: NDArray[np.uint8], names: tuple[str, ...]
+) -> tuple[tuple[str, ...], NDArray[np.intp]]:
+    """Puts back the backslashes of Windows paths that happened to read as escapes.
+
+    `C:\\new\\train.py` written without escaping its backslashes is legal JSON for a name with a
+    line feed and a tab. No name of a Python frame holds either; `name` is changed in place.
+    Returns the names with the restored ones added, and the events concerned.
+    """
+    broken = [code for code, text in enumerate(names) if _PATH_ESCAPES.search(text)]
+    rows = np.flatnonzero((kind == Kind.FRAME) & np.isin(name, broken)) if broken else _NO_ROWS
+    if not len(rows):
+        return names, rows
+    more = list(names)
+    for code in np.unique(name[rows]).tolist():
+        name[rows[name[rows] == code]] = len(more)
+        more.append(_PATH_ESCAPES.sub(lambda m: _ESCAPED[m[0]], names[code]))
+    return tuple(more), rows
 
 
 def _empty_elements(

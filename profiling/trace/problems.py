@@ -16,13 +16,16 @@ FIRST_POSITIONS = 8
 class Problem:
     """A kind of problem: its stable code, what it means to a user, and where it was seen first.
 
-    `positions` are event ids, or byte offsets of the text where no event could be made.
+    `positions` are the ids of the first events, `dropped` the first stretches of text (byte offset,
+    length) of which nothing is left, `dropped_bytes` the length of all of them.
     """
 
     code: str
     message: str
     count: int = 0
     positions: list[int] = field(default_factory=list)
+    dropped: list[tuple[int, int]] = field(default_factory=list)
+    dropped_bytes: int = 0
 
 
 MESSAGES = {
@@ -30,7 +33,14 @@ MESSAGES = {
     "truncated-archive": "the archive ends early; everything before the cut is shown",
     "changed": "the file changed while it was read",
     "refused": "events that are no valid JSON were left out",
-    "odd-types": "events hold text or null where a number belongs; read as far as possible",
+    "odd-types": "events hold another type than their fields should; read as far as possible",
+    "unescaped-quote": "names hold quotes that the writer did not escape; put right",
+    "backslash": "names hold a backslash that the writer did not escape; taken as it stands",
+    "control-byte": "texts hold raw control bytes; shown as visible characters",
+    "bad-utf8": "texts hold bytes that are not UTF-8; shown as a replacement character",
+    "not-a-number": "numbers are NaN or infinite; taken as absent",
+    "empty-value": "fields have no value; taken as absent",
+    "bare-word": "values are words without quotes; taken as text",
     "bad-header": "the part outside the event list is no valid JSON and was ignored",
     "no-timestamp": "events have no time; they count for nothing",
     "no-duration": "events have no duration; they count 0 ns",
@@ -55,6 +65,13 @@ class Problems:
         problem.count += count
         room = FIRST_POSITIONS - len(problem.positions)
         problem.positions.extend((positions or [])[:room])
+
+    def drop(self, code: str, offset: int, length: int) -> None:
+        """Notes a stretch of text that a problem already counted has cost."""
+        problem = self._by_code[code]
+        problem.dropped_bytes += length
+        if len(problem.dropped) < FIRST_POSITIONS:
+            problem.dropped.append((offset, length))
 
     def __iter__(self) -> Iterator[Problem]:
         return iter(self._by_code.values())

@@ -134,7 +134,7 @@ class _Reader:
         members, sound = parse_around(head.text, tail)
         if head.is_list:
             sound = True
-        elif tail is None:
+        elif tail is None and self._problems.get("truncated") is None:
             self._problems.add("truncated", positions=[self._builder.count])
         self._problems.add("bad-header", 0 if sound else 1)
         if self._source.truncated_archive:
@@ -182,18 +182,23 @@ class _Reader:
                     return piece.offset + list_end
         found = salvage(text, self._layout, last=piece.last)
         first = self._builder.count
-        self._problems.add(
-            "refused", len(found.refused), [first + index for index, _, _ in found.refused]
-        )
-        self._problems.add("odd-types", found.lenient, [first])
+        for code, indices in found.repairs.items():
+            self._problems.add(code, len(indices), [first + index for index in indices])
+        for index, offset, length in found.refused:
+            self._problems.add("refused", positions=[first + index])
+            self._problems.drop("refused", piece.offset + offset, length)
         if found.events:
             events = found.events
             columns = columns_of(events, self._tables, lambda: times_from_objects(events))
             self._add_chunk(piece.offset, found.used, columns)
         if found.ended:
             return piece.offset + found.used
-        if not piece.last and found.used < len(text):
-            splitter.give_back(piece, found.used)
+        if found.used < len(text):
+            if piece.last:
+                self._problems.add("truncated", positions=[self._builder.count])
+                self._problems.drop("truncated", piece.offset + found.used, len(text) - found.used)
+            else:
+                splitter.give_back(piece, found.used)
         return None
 
     def _decode(self, text: bytes, offset: int) -> bool:
@@ -218,6 +223,8 @@ class _Reader:
     def _finish(self, header: Header) -> TraceFile:
         built = self._builder.finish(self._tables)
         table = built.table
+        restored = built.restored_paths
+        self._problems.add("backslash", len(restored), restored[:FIRST_POSITIONS].tolist())
         for flag, code in _FLAG_CODES.items():
             rows = np.flatnonzero(table.flags & np.uint8(flag))
             self._problems.add(code, len(rows), rows[:FIRST_POSITIONS].tolist())

@@ -1,7 +1,7 @@
 """A stretch of the event list that does not decode as a whole, taken element by element.
 
-Each element is tried with orjson, then with `json` (which takes NaN and infinities); what neither
-takes becomes a refused element, so that the numbering of those behind it holds.
+Each element is tried strictly, then with repairs (`ptx.profiling.trace.lenient`); what cannot be
+repaired becomes a refused element, so that the numbering of those behind it holds.
 """
 
 from __future__ import annotations
@@ -9,23 +9,27 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-import orjson
 
 from ptx.profiling.trace.decode import REFUSED_PHASE, Args, Event
-from ptx.profiling.trace.split import ARRAY_END, CANDIDATE, Layout
-from ptx.profiling.trace.timestamps import EXACT_US
+from ptx.profiling.trace.lenient import LenientError, LenientParser
+from ptx.profiling.trace.timestamps import ExactFloat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANK = b" \t\r\n,"
-_SCALAR = re.compile(rb"[^,\]\}\[\{]*")
-_MAX_TRIES = 64
-_NEEDS_MORE = -1
+    from ptx.profiling.trace.split import Layout
+
+_BLANK = " \t\r\n,"
+_NEXT_ELEMENT = re.compile(r"\}\s*,\s*(?=\{)")
+_SCALAR = re.compile(r"[^,\]\}\[\{]*")
+_BAD_UTF8 = re.compile("[\udc80-\udcff]")  # what surrogateescape makes of it
+_json = json.JSONDecoder(parse_float=ExactFloat)
+_RAN_OUT = -1
 _BROKEN = -2
+REFUSED_EVENT = Event(ph=REFUSED_PHASE)
 
 
 @dataclass(slots=True)
@@ -34,35 +38,20 @@ class Salvaged:
 
     `used` bytes of the text are dealt with; `ended` says that the list's closing bracket was met
     (then `used` points behind it). `refused` holds (index among the elements, offset in the text,
-    length) of what could not be decoded, `lenient` how many values were read from another type
-    than the field's own.
+    length) of what could not be decoded, in characters; `repairs` the indices of elements by the
+    code of the repair.
     """
 
-    elements: list[Any] = field(default_factory=list)
+    elements: list[object] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     refused: list[tuple[int, int, int]] = field(default_factory=list)
-    lenient: int = 0
+    repairs: dict[str, list[int]] = field(default_factory=dict)
     used: int = 0
     ended: bool = False
 
-
-def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
-    """Returns the elements of `text`; `last` says that no more text follows it in the file."""
-    out = Salvaged()
-    spans = _indented(text, layout, out) if layout.separator else _sequential(text, out, last=last)
-    for start, value in spans:
-        index = len(out.elements)
-        if isinstance(value, _Refused):
-            out.refused.append((index, start, value.length))
-            out.elements.append(None)
-            out.events.append(REFUSED_EVENT)
-        else:
-            out.elements.append(value)
-            out.events.append(_event_of(value, out) if isinstance(value, dict) else Event())
-    return out
-
-
-REFUSED_EVENT = Event(ph=REFUSED_PHASE)
+    def note(self, code: str) -> None:
+        """Counts a repair of the element that comes next."""
+        self.repairs.setdefault(code, []).append(len(self.elements))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,74 +59,63 @@ class _Refused:
     length: int
 
 
-class ExactFloat(float):
-    """A float that keeps the text it was read from."""
+def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
+    """Returns the elements of `text`; `last` says that no more text follows it in the file."""
+    out = Salvaged()
+    readable = text.decode("utf-8", "surrogateescape")
+    if layout.separator is None:
+        found = _sequential(readable, out, last=last)
+    else:
+        found = _indented(readable, layout.separator.decode(), out, last=last)
+    for start, value in found:
+        if isinstance(value, _Refused):
+            out.refused.append((len(out.elements), start, value.length))
+            out.events.append(REFUSED_EVENT)
+            out.elements.append(None)
+            continue
+        out.events.append(_event_of(value, out) if isinstance(value, dict) else Event())
+        out.elements.append(value)
+    out.used = len(readable[: out.used].encode("utf-8", "surrogateescape"))
+    return out
 
-    text: str
 
-    def __new__(cls, text: str) -> ExactFloat:
-        """Returns the number that `text` states."""
-        self = super().__new__(cls, text)
-        self.text = text
-        return self
+def _indented(
+    text: str, separator: str, out: Salvaged, *, last: bool
+) -> Iterator[tuple[int, object]]:
+    """Yields (offset, value) of each element between exact separators."""
+    closing_brace = separator[: separator.index("}") + 1]
+    end_of_list = re.compile(re.escape(closing_brace) + r"\s*\]")
+    closing = end_of_list.search(text)
+    limit = closing.start() + len(closing_brace) if closing else len(text)
+    start = 0
+    while start < limit:
+        at = text.find(separator, start, limit)
+        end = limit if at < 0 else at + len(closing_brace)
+        stretch = text[start:end].strip(_BLANK)
+        if stretch.startswith("]"):
+            out.ended = True
+            out.used = text.index("]", start) + 1
+            return
+        if stretch:
+            value = _value_or_refused(stretch, end - start, out)
+            if isinstance(value, _Refused) and last and closing is None and at < 0:
+                out.used = start  # the file ends inside this element
+                return
+            yield start, value
+        start = limit if at < 0 else at + len(separator) - 1
+    out.ended = closing is not None
+    out.used = closing.end() if closing else len(text)
 
 
-def decode_element(text: bytes) -> object:
-    """Returns the JSON value of one element, with the text of times that a float64 would round.
-
-    Raises:
-        ValueError: it is not JSON, also not with NaN, infinities or raw control bytes allowed.
-    """
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return json.loads(
-            text.decode("utf-8", "surrogateescape"), strict=False, parse_float=ExactFloat
-        )
-    if isinstance(value, dict):
-        for key in ("ts", "dur"):
-            time = value.get(key)
-            if isinstance(time, float) and abs(time) > EXACT_US:
-                return json.loads(text, parse_float=ExactFloat)
+def _value_or_refused(text: str, length: int, out: Salvaged) -> object:
+    value, end = _element_at(text, 0, out)
+    if end < 0 or text[end:].strip(_BLANK):
+        return _Refused(length)
     return value
 
 
-def _indented(text: bytes, layout: Layout, out: Salvaged) -> Iterator[tuple[int, object]]:
-    """Yields (offset, value) of each element between exact separators."""
-    separator = layout.separator or b""
-    indent = separator[: separator.index(b"}") + 1]
-    end_of_list = re.compile(re.escape(indent) + rb"\s*\]")
-    start = 0
-    while start < len(text):
-        at = text.find(separator, start)
-        end = len(text) if at < 0 else at + len(indent)
-        closing = end_of_list.search(text, start, end + len(separator))
-        if closing is not None and closing.start() < end:
-            end = closing.start() + len(indent)
-            out.ended = True
-        stretch = text[start:end].strip(_BLANK)
-        if stretch.startswith(b"]"):
-            out.ended = True
-            out.used = text.index(b"]", start) + 1
-            return
-        if stretch:
-            yield start, _value_or_refused(text[start:end])
-        if out.ended:
-            out.used = closing.end() if closing is not None else end
-            return
-        start = len(text) if at < 0 else at + len(separator) - 1
-    out.used = len(text)
-
-
-def _value_or_refused(text: bytes) -> object:
-    try:
-        return decode_element(text.strip(_BLANK))
-    except ValueError:
-        return _Refused(len(text))
-
-
-def _sequential(text: bytes, out: Salvaged, *, last: bool) -> Iterator[tuple[int, object]]:
-    """Yields (offset, value) of each element, its end being the first place where it decodes."""
+def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, object]]:
+    """Yields (offset, value) of each element, parsed from where the one before it ended."""
     start = 0
     while True:
         while start < len(text) and text[start] in _BLANK:
@@ -145,64 +123,87 @@ def _sequential(text: bytes, out: Salvaged, *, last: bool) -> Iterator[tuple[int
         out.used = start
         if start >= len(text):
             return
-        if text[start] == ord("]"):
+        if text[start] == "]":
             out.ended = True
             out.used = start + 1
             return
-        if text[start] != ord("{"):
-            end = _end_of_scalar(text, start)
-            yield start, _value_or_refused(text[start:end])
-            start = max(end, start + 1)
-            continue
-        end, value = _first_that_decodes(text, start)
-        if end == _NEEDS_MORE and not last:
-            return  # the rest of this element is in the next piece
-        if end < 0:
-            skipped = CANDIDATE.search(text, start)
-            if skipped is None:
-                return  # the file ends inside this element
-            end = skipped.start() + 1
-            value = _Refused(end - start)
+        if text[start] == "{":
+            value, end = _element_at(text, start, out)
+            if end == _RAN_OUT and not last:
+                return  # the rest of this element is in the next piece
+            if end < 0:
+                end = _next_element(text, start, certain=end == _RAN_OUT)
+                if end < 0:
+                    return  # the file ends inside this element
+                value = _Refused(end - start)
+        else:
+            match = _SCALAR.match(text, start)
+            end = max(match.end() if match else 0, start + 1)
+            value = _value_or_refused(text[start:end], end - start, out)
         yield start, value
         start = end
 
 
-def _end_of_scalar(text: bytes, start: int) -> int:
-    match = _SCALAR.match(text, start)
-    return match.end() if match is not None else start + 1
+def _element_at(text: str, start: int, out: Salvaged) -> tuple[object, int]:
+    """Returns (value, offset behind it), or _RAN_OUT or _BROKEN for the offset."""
+    constants: list[str] = []
+    decoder = json.JSONDecoder(
+        strict=False, parse_float=ExactFloat, parse_constant=constants.append
+    )
+    try:
+        value, end = decoder.raw_decode(text, start)
+    except ValueError:
+        return _repaired_at(text, start, out)
+    if constants:
+        out.note("not-a-number")
+    try:
+        _json.raw_decode(text, start)
+    except ValueError:
+        out.note("control-byte")
+    if _BAD_UTF8.search(text, start, end):
+        out.note("bad-utf8")
+    return value, end
 
 
-def _first_that_decodes(text: bytes, start: int) -> tuple[int, object]:
-    """Returns (end, value) of the element at `start`.
+def _repaired_at(text: str, start: int, out: Salvaged) -> tuple[object, int]:
+    parser = LenientParser(text)
+    try:
+        value, end = parser.parse(start)
+    except LenientError as error:
+        return None, _RAN_OUT if error.ran_out else _BROKEN
+    for code in parser.repairs:
+        out.note(code)
+    return value, end
 
-    Without a fitting end: (_NEEDS_MORE, None) if the text ran out, (_BROKEN, None) if it did not.
+
+def _next_element(text: str, start: int, *, certain: bool) -> int:
+    """Returns where a broken element ends, -1 if it reaches to the end of the text.
+
+    Where the element just ran out of text, `} , {` may stand inside it: then what follows must
+    itself be an element (`certain`).
     """
-    tries = 0
-    position = start
-    while tries < _MAX_TRIES:
-        between = CANDIDATE.search(text, position)
-        closing = ARRAY_END.search(text, position, between.end() if between else len(text))
-        match = closing or between
-        end = match.start() + 1 if match else len(text)
+    for match in _NEXT_ELEMENT.finditer(text, start):
+        if not certain:
+            return match.start() + 1
         try:
-            return end, decode_element(text[start:end])
-        except ValueError:
-            tries += 1
-        if match is None:
-            return _NEEDS_MORE, None
-        position = match.start() + 1
-    return _BROKEN, None
+            LenientParser(text).parse(match.end())
+        except LenientError as error:
+            if error.ran_out:
+                return -1
+            continue
+        return match.start() + 1
+    return -1
 
 
-def _event_of(value: dict[str, Any], out: Salvaged) -> Event:
+def _event_of(value: dict[str, object], out: Salvaged) -> Event:
     """Returns the typed record of a decoded element, reading odd types where that is possible."""
     try:
         return msgspec.convert(value, Event)
-    except msgspec.ValidationError:
-        out.lenient += 1
+    except (msgspec.ValidationError, OverflowError):
+        out.note("odd-types")
     args = value.get("args")
     fields = args if isinstance(args, dict) else {}
-    numbers: dict[str, Any] = {}
+    numbers: dict[str, object] = {}
     for info in msgspec.structs.fields(Args):
         if info.encode_name not in fields:
             continue
@@ -214,10 +215,10 @@ def _event_of(value: dict[str, Any], out: Salvaged) -> Event:
         name=_to_text(value.get("name")),
         pid=_to_id(value.get("pid")),
         tid=_to_id(value.get("tid")),
-        ts=value.get("ts", float("nan")),
-        dur=value.get("dur", float("nan")),
+        ts=_to_time(value.get("ts", float("nan"))),
+        dur=_to_time(value.get("dur", float("nan"))),
         id=_to_id(value.get("id")),
-        args=Args(**numbers),
+        args=Args(**numbers),  # type: ignore[arg-type]
     )
 
 
@@ -227,6 +228,10 @@ def _to_text(value: object) -> str | None:
 
 def _to_id(value: object) -> int | str | None:
     return value if value is None or isinstance(value, (int, str)) else str(value)
+
+
+def _to_time(value: object) -> int | float | str | None:
+    return value if isinstance(value, (int, float, str)) else None
 
 
 def _to_int(value: object) -> int:

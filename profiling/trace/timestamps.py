@@ -21,6 +21,18 @@ MISSING_NS = -(2**63)
 _MAX_NS = 2**62
 
 
+class ExactFloat(float):
+    """A float that keeps the text it was read from."""
+
+    text: str
+
+    def __new__(cls, text: str) -> ExactFloat:
+        """Returns the number that `text` states."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
 def needs_digits(us: NDArray[np.float64], raw: Sequence[object]) -> bool:
     """Returns whether a float64 loses nanoseconds of these values, so that their text must be read.
 
@@ -74,6 +86,8 @@ def object_us_to_ns(value: object) -> int:
     if isinstance(value, int):
         ns = value * 1000
         return ns if -_MAX_NS < ns < _MAX_NS else MISSING_NS
+    if isinstance(value, ExactFloat):
+        return text_us_to_ns(value.text.encode())
     if isinstance(value, float):
         return int(float_us_to_ns(np.array([value]))[0])
     if isinstance(value, str):
