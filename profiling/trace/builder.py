@@ -144,9 +144,9 @@ def _storable(text: str | None) -> str:
 def _restore_paths(
     name: NDArray[np.int32], kind: NDArray[np.uint8], names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], NDArray[np.intp]]:
-    """Puts back the backslashes of Windows paths that happened to read as escapes.
+    r"""Puts back the backslashes of Windows paths that happened to read as escapes.
 
-    `C:\\new\\train.py` written without escaping its backslashes is legal JSON for a name with a
+    `C:\new\train.py` written without escaping its backslashes is legal JSON for a name with a
     line feed and a tab. No name of a Python frame holds either; `name` is changed in place.
     Returns the names with the restored ones added, and the events concerned.
     """
