@@ -127,7 +127,7 @@ class Summary:
 
 def summarise(structure: Structure) -> Summary:
     """Returns the summary of a trace."""
-    used, rest = _devices(structure)
+    used, rest = device_rows(structure)
     per_device = _devices_time(structure)
     return Summary(
         devices=used,
@@ -172,7 +172,10 @@ def warnings_of(structure: Structure) -> tuple[TraceWarning, ...]:
     return tuple(found)
 
 
-def _devices(structure: Structure) -> tuple[tuple[DeviceRow, ...], tuple[DeviceRow, ...]]:
+def device_rows(
+    structure: Structure,
+) -> tuple[tuple[DeviceRow, ...], tuple[DeviceRow, ...]]:
+    """Returns the devices with activity, and the rest of those that the header lists."""
     table = structure.trace.table
     calls = sorted({table.names[k] for k in np.unique(table.name[table.of_kind(Kind.RUNTIME)])})
     listed = {d.index: d for d in structure.trace.header.devices}

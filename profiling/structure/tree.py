@@ -98,7 +98,8 @@ def join_activities(
     place[host_event] = np.arange(n, dtype=np.int32)
     parent_place = np.where(above >= 0, place[above], ABSENT)
     # an activity comes behind everything that already lies below its parent
-    behind = np.where(parent_place >= 0, parent_place + nesting.size[parent_place], n)
+    size = np.append(nesting.size, np.int32(0))  # index -1; a trace may have no host slice at all
+    behind = np.where(parent_place >= 0, parent_place + size[parent_place], n)
     order = np.lexsort((activities, table.start_ns[activities], -parent_place, behind))
     behind, parent_place = behind[order], parent_place[order]
     before = np.cumsum(np.bincount(behind, minlength=n + 1))  # activities in front of place k

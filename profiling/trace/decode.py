@@ -265,7 +265,7 @@ def _int_column(values: Sequence[int], n: int) -> NDArray[np.int64]:
     try:
         return np.fromiter(values, np.int64, n)
     except OverflowError:  # an unsigned 64-bit id: keep its bits, which keeps it distinct
-        bits = (v if v < 2**63 else v - 2**64 for v in values)
+        bits = ((v + 2**63) % 2**64 - 2**63 for v in values)
         return np.fromiter(bits, np.int64, n)
 
 

@@ -16,6 +16,7 @@ from ptx.profiling.trace.timestamps import ExactFloat
 
 MAX_STRING = 1 << 16
 _MAX_DEPTH = 64
+_MAX_DIGITS = 400  # what a float64 can hold; Python refuses to read integers of some thousands
 _BLANK = re.compile(r"[ \t\r\n]*")
 _BARE = re.compile(r"[^,\]\}\[\{\"\s]+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?\Z")
@@ -39,9 +40,13 @@ class LenientError(ValueError):
 
 @dataclass(slots=True)
 class LenientParser:
-    """Parses a value at an offset of `text`; `repairs` collects the codes of what was repaired."""
+    """Parses a value at an offset of `text`; `repairs` collects the codes of what was repaired.
+
+    `more` says that the text goes on behind what is at hand: then nothing is concluded from its end.
+    """
 
     text: str
+    more: bool = False
     repairs: set[str] = field(default_factory=set)
 
     def parse(self, position: int) -> tuple[object, int]:
@@ -74,11 +79,11 @@ class LenientParser:
         return self._bare(match[0]), match.end()
 
     def _bare(self, word: str) -> object:
-        if _NUMBER.match(word):
+        if _NUMBER.match(word) and len(word) < _MAX_DIGITS:
             return ExactFloat(word) if set(word) & set(".eE") else int(word)
         if word in _WORDS:
             return _WORDS[word]
-        if _NOT_A_NUMBER.match(word) or word in ("Infinity", "-Infinity"):
+        if _NOT_A_NUMBER.match(word) or _NUMBER.match(word):
             self.repairs.add("not-a-number")
             return None
         self.repairs.add("bare-word")
@@ -126,7 +131,10 @@ class LenientParser:
             end = self.text.find('"', end, limit)
             if end < 0:
                 raise LenientError(ran_out=len(self.text) <= limit)
-            if after.match(self.text, end + 1) and not self._is_escaped(start, end, after):
+            ends = after.match(self.text, end + 1)
+            if ends and not self._is_escaped(start, end, after):
+                if self.more and ends.end() == len(self.text):
+                    raise LenientError(ran_out=True)
                 break
             inner_quotes |= not self._is_escaped(start, end, after)
             end += 1
@@ -147,6 +155,8 @@ class LenientParser:
         if slashes % 2 == 0:
             return False
         line_end = self.text.find("\n", end)
+        if self.more and line_end < 0:
+            raise LenientError(ran_out=True)
         following = self.text.find('"', end + 1, line_end if line_end >= 0 else len(self.text))
         while following >= 0:
             if after.match(self.text, following + 1):

@@ -152,7 +152,7 @@ class _Reader:
             if piece is not None:
                 end = self._take(piece, splitter)
                 if end is not None:
-                    text = piece.text[end - piece.offset :] + splitter.rest(piece)
+                    text = piece.text[end - piece.offset :] + splitter.rest()
                     return self._read_tail(text, blocks)
                 self._report()
             block = next(blocks, None)
@@ -204,7 +204,7 @@ class _Reader:
     def _decode(self, text: bytes, offset: int) -> bool:
         try:
             columns = decode_chunk(text, self._tables)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return False
         self._add_chunk(offset, len(text), columns)
         return True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _BLANK = " \t\r\n,"
 _NEXT_ELEMENT = re.compile(r"\}\s*,\s*(?=\{)")
+_GOES_ON = re.compile(r"\s*(\]|,\s*\{\s*[\"}])")  # what follows an element of the list
 _SCALAR = re.compile(r"[^,\]\}\[\{]*")
 _BAD_UTF8 = re.compile("[\udc80-\udcff]")  # what surrogateescape makes of it
 _json = json.JSONDecoder(parse_float=ExactFloat)
@@ -97,8 +98,9 @@ def _indented(
             out.used = text.index("]", start) + 1
             return
         if stretch:
-            value = _value_or_refused(stretch, end - start, out)
-            if isinstance(value, _Refused) and last and closing is None and at < 0:
+            cut_off = last and closing is None and at < 0
+            value = _value_or_refused(stretch, end - start, out, cut_off=cut_off)
+            if isinstance(value, _Refused) and cut_off:
                 out.used = start  # the file ends inside this element
                 return
             yield start, value
@@ -107,8 +109,8 @@ def _indented(
     out.used = closing.end() if closing else len(text)
 
 
-def _value_or_refused(text: str, length: int, out: Salvaged) -> object:
-    value, end = _element_at(text, 0, out)
+def _value_or_refused(text: str, length: int, out: Salvaged, *, cut_off: bool = False) -> object:
+    value, end = _element_at(text, 0, out, more=False, cut_off=cut_off)
     if end < 0 or text[end:].strip(_BLANK):
         return _Refused(length)
     return value
@@ -128,7 +130,7 @@ def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, 
             out.used = start + 1
             return
         if text[start] == "{":
-            value, end = _element_at(text, start, out)
+            value, end = _element_at(text, start, out, more=not last, cut_off=True)
             if end == _RAN_OUT and not last:
                 return  # the rest of this element is in the next piece
             if end < 0:
@@ -144,16 +146,27 @@ def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, 
         start = end
 
 
-def _element_at(text: str, start: int, out: Salvaged) -> tuple[object, int]:
-    """Returns (value, offset behind it), or _RAN_OUT or _BROKEN for the offset."""
+def _element_at(
+    text: str, start: int, out: Salvaged, *, more: bool, cut_off: bool
+) -> tuple[object, int]:
+    """Returns (value, offset behind it), or _RAN_OUT or _BROKEN for the offset.
+
+    `more` says that text follows which is not at hand, `cut_off` that the text may end inside the
+    element: what is sound up to there is then no damage to repair.
+    """
     constants: list[str] = []
     decoder = json.JSONDecoder(
         strict=False, parse_float=ExactFloat, parse_constant=constants.append
     )
     try:
         value, end = decoder.raw_decode(text, start)
-    except ValueError:
-        return _repaired_at(text, start, out)
+    except RecursionError:
+        return None, _BROKEN
+    except ValueError as error:
+        ran_out = cut_off and _ran_out(error, text)
+        if ran_out and more:
+            return None, _RAN_OUT
+        return _repaired_at(text, start, out, more=more, must_go_on=ran_out)
     if constants:
         out.note("not-a-number")
     try:
@@ -165,12 +178,23 @@ def _element_at(text: str, start: int, out: Salvaged) -> tuple[object, int]:
     return value, end
 
 
-def _repaired_at(text: str, start: int, out: Salvaged) -> tuple[object, int]:
-    parser = LenientParser(text)
+def _ran_out(error: ValueError, text: str) -> bool:
+    """Returns whether all was sound up to the end of the text."""
+    return isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(text) or error.msg.startswith("Unterminated string")
+    )
+
+
+def _repaired_at(
+    text: str, start: int, out: Salvaged, *, more: bool, must_go_on: bool
+) -> tuple[object, int]:
+    parser = LenientParser(text, more=more)
     try:
         value, end = parser.parse(start)
     except LenientError as error:
         return None, _RAN_OUT if error.ran_out else _BROKEN
+    if must_go_on and not _GOES_ON.match(text, end):
+        return None, _RAN_OUT
     for code in parser.repairs:
         out.note(code)
     return value, end
@@ -197,10 +221,15 @@ def _next_element(text: str, start: int, *, certain: bool) -> int:
 
 def _event_of(value: dict[str, object], out: Salvaged) -> Event:
     """Returns the typed record of a decoded element, reading odd types where that is possible."""
+    # a type of their own keeps the digits of times; msgspec takes plain numbers only
+    times = {k: v for k, v in value.items() if k in ("ts", "dur") and type(v) is ExactFloat}
     try:
-        return msgspec.convert(value, Event)
+        event = msgspec.convert({k: v for k, v in value.items() if k not in times}, Event)
     except (msgspec.ValidationError, OverflowError):
         out.note("odd-types")
+    else:
+        event.ts, event.dur = times.get("ts", event.ts), times.get("dur", event.dur)
+        return event
     args = value.get("args")
     fields = args if isinstance(args, dict) else {}
     numbers: dict[str, object] = {}
@@ -227,11 +256,14 @@ def _to_text(value: object) -> str | None:
 
 
 def _to_id(value: object) -> int | str | None:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if value is None or isinstance(value, (int, str)) else str(value)
 
 
 def _to_time(value: object) -> int | float | str | None:
-    return value if isinstance(value, (int, float, str)) else None
+    odd = isinstance(value, bool) or not isinstance(value, (int, float, str))
+    return None if odd else value  # type: ignore[return-value]
 
 
 def _to_int(value: object) -> int:

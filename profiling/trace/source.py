@@ -199,22 +199,26 @@ class GzipSource(_File):
             if not pending:
                 pending = _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
                 file_offset += len(pending)
-                if not pending:
-                    if record and not state.eof:
-                        self.truncated_archive = True
-                    return
+            # at the file's end the state can still hold text that did not fit into a block
+            at_end = not pending
             try:
                 block = state.decompress(pending, BLOCK_BYTES)
             except zlib.error:
                 if record:
                     self.truncated_archive = True
                 return
+            if at_end and not block and not state.eof:
+                if record:
+                    self.truncated_archive = True
+                return
             pending = state.unconsumed_tail
             if state.eof:
-                pending = state.unused_data or pending
-                if not pending:
-                    pending = _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
-                    file_offset += len(pending)
+                pending = state.unused_data
+                while len(pending) < len(_GZIP_MAGIC) and (
+                    more := _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
+                ):
+                    file_offset += len(more)
+                    pending += more
                 if pending.startswith(_GZIP_MAGIC):
                     state = zlib.decompressobj(wbits=31)
                 else:  # the end, or padding that archivers leave behind the last member

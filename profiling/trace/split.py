@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
-_FIRST_INDENT = re.compile(rb"\s*?(\r?\n)([ \t]*)\{")
+# without any indent the separator can also stand inside an event, between objects of a list
+_FIRST_INDENT = re.compile(rb"\s*?(\r?\n)([ \t]+)\{")
 CANDIDATE = re.compile(rb"\}\s*,\s*\{")
 ARRAY_END = re.compile(rb"\}\s*\]")
 _HEAD_LIMIT_BYTES = 256 << 20
@@ -99,6 +100,7 @@ class Splitter:
         self._layout = layout
         self._offset = offset
         self._carry: list[bytes] = []
+        self._gap = b""  # what stood between the last piece and what is carried
 
     def feed(self, block: bytes) -> Piece | None:
         """Returns what is whole once `block` is added, None while no event ends in it."""
@@ -109,20 +111,19 @@ class Splitter:
         text = b"".join((*self._carry, block[:cut]))
         piece = Piece(self._offset, text, last=False)
         self._offset += len(text) + skip
+        self._gap = block[cut : cut + skip]
         self._carry = [block[cut + skip :]]
         return piece
 
     def give_back(self, piece: Piece, used: int) -> None:
         """Puts what follows the first `used` bytes of the last piece in front of the next one."""
-        gap = self._offset - piece.offset - len(piece.text)
-        separator = b",".rjust(gap)
-        self._carry = [piece.text[used:], separator, *self._carry]
+        # the gap as it was: the cut may have been inside a string
+        self._carry = [piece.text[used:], self._gap, *self._carry]
         self._offset = piece.offset + used
 
-    def rest(self, piece: Piece) -> bytes:
+    def rest(self) -> bytes:
         """Returns the text read so far that follows the last piece."""
-        gap = self._offset - piece.offset - len(piece.text)
-        return b"".join((b",".rjust(gap), *self._carry))
+        return b"".join((self._gap, *self._carry))
 
     def finish(self) -> Piece:
         """Returns the rest of the text: last events, the list's end, and what follows it."""
@@ -147,7 +148,7 @@ def _last_cut(block: bytes, layout: Layout) -> tuple[int, int]:
 def find_end(text: bytes, layout: Layout) -> Iterator[tuple[int, int]]:
     """Yields where the event list may end: (end of its last event, end of its bracket).
 
-    Exact in an indented file; elsewhere guesses from the text's end backwards, right exactly if
+    Exact in an indented file that indents its last event as well; elsewhere guesses from the text's end backwards, right exactly if
     what precedes them decodes.
     """
     if layout.separator is not None:
@@ -155,7 +156,7 @@ def find_end(text: bytes, layout: Layout) -> Iterator[tuple[int, int]]:
         match = re.compile(re.escape(indent) + rb"\s*\]").search(text)
         if match is not None:
             yield match.start() + len(indent), match.end()
-        return
+            return
     end = len(text)
     for _ in range(_MAX_GUESSES):
         at = text.rfind(b"]", 0, end)

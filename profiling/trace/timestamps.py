@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ MISSING_NS = -(2**63)
 """Marks a time that the file does not give (or gives as something that is no number)."""
 
 _MAX_NS = 2**62
+_MAX_EXPONENT = 18  # of a time in us; far larger ones would take ages to write out
 
 
 class ExactFloat(float):
@@ -43,7 +44,7 @@ def needs_digits(us: NDArray[np.float64], raw: Sequence[object]) -> bool:
         return False
     if (np.abs(us) > 2**53).any():
         return True
-    return any(type(raw[i]) is float for i in np.flatnonzero(large).tolist())
+    return any(isinstance(raw[i], float) for i in np.flatnonzero(large).tolist())
 
 
 def float_us_to_ns(us: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -72,9 +73,11 @@ def text_us_to_ns(text: bytes) -> int:
         elif whole.isdigit() and fraction.isdigit() and len(fraction) <= 3:
             ns = int(whole) * 1000 + int(fraction.ljust(3, b"0"))
         else:
-            exact = Decimal(text.decode("ascii")) * 1000
-            ns = int(exact.to_integral_value(rounding=ROUND_HALF_EVEN))
-    except (ValueError, UnicodeDecodeError, InvalidOperation, OverflowError):
+            exact = Decimal(text.decode("ascii"))
+            if not exact.is_finite() or exact.adjusted() > _MAX_EXPONENT:
+                return MISSING_NS
+            ns = int((exact * 1000).to_integral_value(rounding=ROUND_HALF_EVEN))
+    except (ValueError, ArithmeticError):
         return MISSING_NS
     return ns if -_MAX_NS < ns < _MAX_NS else MISSING_NS
 

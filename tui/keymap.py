@@ -1,0 +1,96 @@
+"""The one table of keys: bindings, footer, palette, help and README are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key (or several for one thing), the screen's action, and what it does in a few words.
+
+    `footer` is the short form for the last line, empty for keys that do not stand there; `shown`
+    is how help and footer write the keys.
+    """
+
+    keys: tuple[str, ...]
+    action: str
+    does: str
+    shown: str
+    group: str
+    footer: str = ""
+
+
+MOVE, TREE, LOOK, FIND, PANELS, APP = "move", "tree", "show", "find", "panels", "program"
+
+EXPLORE_KEYS = (
+    Key(("down", "j"), "move(1)", "next row", "↓ j", MOVE),
+    Key(("up", "k"), "move(-1)", "previous row", "↑ k", MOVE),
+    Key(("pagedown",), "page(1.0)", "next page", "PgDn", MOVE),
+    Key(("pageup",), "page(-1.0)", "previous page", "PgUp", MOVE),
+    Key(("ctrl+d",), "page(0.5)", "half a page on", "ctrl+d", MOVE),
+    Key(("ctrl+u",), "page(-0.5)", "half a page back", "ctrl+u", MOVE),
+    Key(("home", "g"), "home", "first row", "g Home", MOVE),
+    Key(("end", "G"), "end", "last row", "G End", MOVE),
+    Key(("right", "l"), "inward", "open, then enter; in a panel: next panel", "→ l", TREE),
+    Key(("left", "h"), "outward", "close, then parent; in a panel: previous panel", "← h", TREE),
+    Key(("space",), "fold", "fold or unfold", "space", TREE, "fold"),
+    Key(("c",), "costliest", "down the costliest path to its leaf", "c", TREE, "costliest"),
+    Key(("e",), "open_below", "open all below", "e", TREE),
+    Key(("E",), "start_state", "back to the start state", "E", TREE),
+    Key(("X",), "open_all", "open everything", "X", TREE),
+    Key(("p",), "layer('frames')", "Python frames on or off", "p", LOOK),
+    Key(("r",), "layer('calls')", "runtime calls and launches on or off", "r", LOOK),
+    Key(("v",), "layer('views')", "view ops on or off", "v", LOOK),
+    Key(("u",), "layer('empty')", "rows without GPU work on or off", "u", LOOK),
+    Key(("o",), "order", "order by time or by cost", "o", LOOK),
+    Key(("percent_sign",), "share", "share of the step or of the parent", "%", LOOK),
+    Key(("vertical_line",), "layout", "panel beside or below the tree", "|", LOOK),
+    Key(("z",), "zoom", "focused pane over the whole screen", "z", LOOK),
+    Key(("less_than_sign",), "step(-1)", "previous step", "<", LOOK),
+    Key(("greater_than_sign",), "step(1)", "next step", ">", LOOK, "step"),
+    Key(("slash",), "find", "find a name", "/", FIND, "find"),
+    Key(("n",), "again(1)", "next hit; in the kernel panel: next place of it", "n", FIND),
+    Key(("N",), "again(-1)", "previous hit", "N", FIND),
+    Key(("ampersand",), "filter", "only rows with a name; empty shows all", "&", FIND),
+    Key(("colon",), "go_to", "go to 12.5ms, step 3, ev 1234, corr 77", ":", FIND),
+    Key(
+        ("right_square_bracket", "full_stop"),
+        "neighbour(1)",
+        "next kernel in time",
+        "] .",
+        FIND,
+    ),
+    Key(
+        ("left_square_bracket", "comma"),
+        "neighbour(-1)",
+        "previous kernel in time",
+        "[ ,",
+        FIND,
+    ),
+    Key(("m",), "mark", "mark this row with a letter", "m", FIND),
+    Key(("apostrophe",), "to_mark", "go to the mark of a letter", "'", FIND),
+    Key(("ctrl+o",), "jump_back", "back to before the last jump", "ctrl+o", FIND),
+    Key(("tab",), "next_pane", "next pane", "Tab", PANELS),
+    Key(("shift+tab",), "next_pane", "previous pane", "shift+Tab", PANELS),
+    Key(
+        ("enter",), "inspect", "into the panel; on a kernel: to its op", "Enter", PANELS, "inspect"
+    ),
+    Key(("K",), "panel('kernels')", "kernels of the row", "K", PANELS),
+    Key(("I",), "panel('info')", "what is recorded of the event", "I", PANELS),
+    Key(("R",), "raw", "JSON of op, launch and kernel in the pager", "R", PANELS),
+    Key(("y",), "copy_row", "copy the row", "y", PANELS),
+    Key(("Y",), "write_file", "write the focused pane to a file", "Y", PANELS),
+    Key(("question_mark", "f1"), "show_help", "all keys", "? F1", APP, "help"),
+    Key(("ctrl+p",), "app.command_palette", "every action by name", "ctrl+p", APP),
+    Key(("ctrl+z",), "app.suspend_process", "to the shell; fg returns", "ctrl+z", APP),
+    Key(("ctrl+l",), "redraw", "draw the screen anew", "ctrl+l", APP),
+    Key(
+        ("q", "escape"), "out", "out: popup, filter, panel, then the program", "q Esc", APP, "quit"
+    ),
+)
+
+
+def footer(keys: tuple[Key, ...], shown: dict[str, str]) -> list[tuple[str, str]]:
+    """Returns (key, word) of the keys that stand in the footer; `shown` replaces key signs."""
+    return [(shown.get(k.shown, k.shown), k.footer) for k in keys if k.footer]

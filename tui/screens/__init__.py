@@ -1,0 +1,1 @@
+"""Screens: they put widgets together, route their messages and run the keys' actions."""

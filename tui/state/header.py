@@ -1,0 +1,172 @@
+"""The lines above the tree: which file and step, and where the step's time went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptx.profiling.analysis.summary import device_rows, step_rows, warnings_of
+from ptx.profiling.report.units import format_count, format_ns, format_share
+from ptx.profiling.sanitise import clean
+from ptx.profiling.structure.intervals import covered, merge
+from ptx.profiling.trace.columns import Kind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ptx.profiling.structure.structure import Structure
+    from ptx.tui.state.rows import Role
+
+_MUCH_IDLE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a line; an alerting one is the only thing on screen in red."""
+
+    text: str
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A stretch of the step's bar: its letter, word and share of devices x duration."""
+
+    letter: str
+    word: str
+    ns: int
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class StepHeader:
+    """The header of a step, or of the whole trace."""
+
+    place: str
+    equation: tuple[Part, ...]
+    bands: tuple[Band, ...]
+    notice: str
+
+
+def make_header(structure: Structure, step: int | None) -> StepHeader:
+    """Returns the header; every figure follows the clock and adds up to the duration."""
+    return StepHeader(
+        place=_place(structure, step),
+        equation=_equation(structure, step),
+        bands=_bands(structure, step),
+        notice=_notice(structure),
+    )
+
+
+def _place(structure: Structure, step: int | None) -> str:
+    trace, steps = structure.trace, structure.steps
+    device = next((d.name for d in device_rows(structure)[0] if d.name), None)
+    parts = [trace.path.name]
+    if device:
+        count = len(structure.devices)
+        parts.append(f"{count} x {device}" if count > 1 else device)
+    if trace.header.rank is not None:
+        parts.append(f"rank {trace.header.rank}")
+    if step is None:
+        parts.append("whole trace")
+    elif steps.source != "trace":
+        parts.append(f"step {step + 1}/{len(steps)} {steps.names[step]}")
+    return "  ".join(clean(part) for part in parts)
+
+
+def _range(structure: Structure, step: int | None) -> tuple[int, int]:
+    if step is None:
+        return 0, structure.trace.span_ns
+    return int(structure.steps.start_ns[step]), int(structure.steps.end_ns[step])
+
+
+def _busy_ns(structure: Structure, start_ns: int, end_ns: int) -> int:
+    return int(structure.clock_busy_ns(np.array([start_ns]), np.array([end_ns]))[0])
+
+
+def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
+    start, end = _range(structure, step)
+    devices = len(structure.devices)
+    if not devices:
+        return (
+            Part(f"{format_ns(end - start)} of CPU time; "),
+            Part("this trace has no GPU events: add ProfilerActivity.CUDA"),
+        )
+    whole = (end - start) * devices
+    busy = _busy_ns(structure, start, end)
+    idle = whole - busy
+    mine = _activities_of(structure, step)
+    kernels = int(
+        (structure.trace.table.kind[structure.activities.event[mine]] == Kind.KERNEL).sum()
+    )
+    parts = [
+        Part(
+            f"{format_ns(end - start)} = GPU busy {format_ns(busy)} {format_share(busy, whole)} + "
+        ),
+        Part(f"idle {format_ns(idle)} {format_share(idle, whole)}", idle > _MUCH_IDLE * whole),
+        Part(f"   {format_count(kernels)} kernels"),
+    ]
+    if devices > 1:
+        parts[0] = Part(f"{devices} x {parts[0].text}")
+    streams = len(np.unique(structure.trace.table.stream[structure.activities.event[mine]]))
+    total = int(structure.activities.counted_ns[mine].sum())
+    if streams > 1 and total != busy:
+        parts.append(Part(f"   sum {format_ns(total)} on {streams} streams"))
+    late = _late_ns(structure, step, end)
+    if late > 0:
+        parts.append(Part(f"   its kernels ran until +{format_ns(late)}"))
+    return tuple(parts)
+
+
+def _activities_of(structure: Structure, step: int | None) -> NDArray[np.intp]:
+    activities = structure.activities
+    if step is None:
+        return np.arange(len(activities))
+    return np.flatnonzero(activities.step == step)
+
+
+def _late_ns(structure: Structure, step: int | None, end_ns: int) -> int:
+    """Returns by how much the step's own activities outlast it; 0 if they do not."""
+    if step is None:
+        return 0
+    row = step_rows(structure)[step]
+    return max(0, (row.gpu_end_ns or 0) - end_ns)
+
+
+def _bands(structure: Structure, step: int | None) -> tuple[Band, ...]:
+    """Returns kernels, memory operations and idle as parts of devices x duration, by the clock."""
+    start, end = _range(structure, step)
+    devices = len(structure.devices)
+    if not devices:
+        return ()
+    busy = _busy_ns(structure, start, end)
+    kernels = _kernel_busy_ns(structure, start, end)
+    return (
+        Band("K", "kernels", kernels, "kernel"),
+        Band("M", "memcpy, memset", busy - kernels, "memory"),
+        Band("", "idle", (end - start) * devices - busy, "dim"),
+    )
+
+
+def _kernel_busy_ns(structure: Structure, start_ns: int, end_ns: int) -> int:
+    table, activities = structure.trace.table, structure.activities
+    total = 0
+    for device in structure.devices.tolist():
+        event = activities.event
+        mine = (table.device[event] == device) & (table.kind[event] == Kind.KERNEL)
+        begin = table.start_ns[event[mine]]
+        starts, ends = merge(begin, begin + activities.counted_ns[mine])
+        edges = covered(starts, ends, np.array([start_ns, end_ns]))
+        total += int(edges[1] - edges[0])
+    return total
+
+
+def _notice(structure: Structure) -> str:
+    found = warnings_of(structure)
+    truncated = [w for w in found if w.code == "truncated"]
+    if truncated:
+        return f"file ends early: {format_count(structure.trace.events)} events read"
+    serious = [w for w in found if w.code != "crossing-slices"]
+    return ", ".join(f"{format_count(w.count)} {w.code}" for w in serious)

@@ -1,0 +1,54 @@
+"""Pieces of styled text to one line of cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.style import Style
+
+
+def fit(text: str, width: int, ellipsis: str, *, middle: bool = False) -> str:
+    """Returns the text in exactly `width` cells, cut with an ellipsis or filled with spaces."""
+    if width <= 0:
+        return ""
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    if not middle or width < 8:
+        return set_cell_size(text, width - 1) + ellipsis
+    tail_width = (width - 1) // 2
+    tail = text[-tail_width:]
+    while cell_len(tail) > tail_width:
+        tail = tail[1:]
+    head = set_cell_size(text, width - 1 - cell_len(tail))
+    return head + ellipsis + tail
+
+
+def fit_right(text: str, width: int, ellipsis: str) -> str:
+    """Returns the text at the right end of exactly `width` cells."""
+    length = cell_len(text)
+    if length > width:
+        return fit(text, width, ellipsis)
+    return " " * (width - length) + text
+
+
+def strip(parts: Iterable[tuple[str, Style]], width: int, fill: Style) -> Strip:
+    """Returns a line of exactly `width` cells; neighbours of one style become one segment.
+
+    Every segment has a style: Textual's monochrome filter fails on one without.
+    """
+    segments: list[Segment] = []
+    for text, style in parts:
+        if not text:
+            continue
+        if segments and segments[-1].style == style:
+            segments[-1] = Segment(segments[-1].text + text, style)
+        else:
+            segments.append(Segment(text, style))
+    return Strip(segments).adjust_cell_length(width, fill)

@@ -1,0 +1,164 @@
+"""Single lines: the step's header, a heading, the panel's tabs, the footer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ptx.tui.widgets._paint import fit, strip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+
+    from ptx.tui.state.glyphs import Glyphs
+    from ptx.tui.state.header import Band, StepHeader
+
+_ROLES = ("normal", "dim", "strong", "alert", "kernel", "memory", "reverse")
+
+
+class Lines(Widget):
+    """Draws lines given as pieces of (text, role); repaints only when they change."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in _ROLES}
+    DEFAULT_CSS = """
+    Lines {
+        height: 1;
+        & > .lines--normal { color: $foreground; background: $background; }
+        & > .lines--dim { color: #9a9a9a; background: $background; }
+        & > .lines--strong { color: $foreground; background: $background; text-style: bold; }
+        & > .lines--alert { color: $error; background: $background; text-style: bold; }
+        & > .lines--kernel { color: $success; background: $background; }
+        & > .lines--memory { color: $warning; background: $background; }
+        & > .lines--reverse { color: $background; background: $foreground; }
+    }
+    """
+
+    def __init__(self, *, glyphs: Glyphs, id: str) -> None:
+        super().__init__(id=id)
+        self.glyphs = glyphs
+        self._lines: list[list[tuple[str, str]]] = []
+
+    def show(self, lines: Sequence[Sequence[tuple[str, str]]]) -> None:
+        """Shows other lines."""
+        made = [list(line) for line in lines]
+        if made != self._lines:
+            self._lines = made
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Returns one line."""
+        width = self.size.width
+        normal = self._style("normal")
+        if y >= len(self._lines):
+            return Strip.blank(width, normal)
+        pieces = [(text, self._style(role)) for text, role in self._lines[y]]
+        return strip(pieces, width, normal)
+
+    def _style(self, role: str) -> Style:
+        return self.get_component_rich_style(f"lines--{role}")
+
+
+class HeaderLines(Lines):
+    """Three lines: place, equation, and the step as one bar."""
+
+    DEFAULT_CSS = "HeaderLines { height: 3; }"
+
+    def __init__(self, *, glyphs: Glyphs, letters: bool, id: str) -> None:
+        super().__init__(glyphs=glyphs, id=id)
+        self._letters = letters
+        self._header: StepHeader | None = None
+
+    def show_header(self, header: StepHeader) -> None:
+        """Shows a step's header."""
+        self._header = header
+        self._build()
+
+    def on_resize(self) -> None:
+        """Fits the lines to the new width."""
+        self._build()
+
+    def _build(self) -> None:
+        if self._header is None or self.size.width == 0:
+            return
+        width = self.size.width
+        header = self._header
+        place = [(" ptx  ", "strong"), (header.place, "normal")]
+        if header.notice:
+            place.append((f"   {header.notice}", "alert"))
+        equation = [(" ", "normal")]
+        equation += [(part.text, "alert" if part.alert else "normal") for part in header.equation]
+        if width >= 100:
+            equation += self._legend(header.bands)
+        self.show([place, equation, self._bar(header.bands, width - 2)])
+
+    def _legend(self, bands: Sequence[Band]) -> list[tuple[str, str]]:
+        legend: list[tuple[str, str]] = [
+            (f"   {b.letter} {b.word}", b.role) for b in bands if b.letter and b.ns
+        ]
+        return legend if len(legend) > 1 else []
+
+    def _bar(self, bands: Sequence[Band], width: int) -> list[tuple[str, str]]:
+        whole = sum(band.ns for band in bands)
+        pieces = [(" ", "normal")]
+        if whole <= 0:
+            return pieces
+        done = at = 0
+        for band in bands:
+            done += band.ns
+            end = round(width * done / whole)
+            pieces.append((self._stretch(band, end - at), band.role))
+            at = end
+        return pieces
+
+    def _stretch(self, band: Band, cells: int) -> str:
+        if cells <= 0:
+            return ""
+        if not band.letter:
+            label = f"{band.word}" if cells > len(band.word) + 2 else ""
+            return label + self.glyphs.idle * (cells - len(label))
+        if self._letters:
+            return band.letter * cells
+        label = f"{band.letter} {band.word} " if cells > len(band.word) + 4 else band.letter
+        return label[:cells] + self.glyphs.full * (cells - len(label[:cells]))
+
+
+class Tabs(Lines):
+    """The names of the panels with the present one marked, and a note at the right."""
+
+    def show_tabs(self, names: Sequence[str], present: str, note: str, *, focused: bool) -> None:
+        """Shows the names; the present one stands reversed while its panel has the focus."""
+        pieces: list[tuple[str, str]] = [(" ", "dim")]
+        used = 1
+        for name in names:
+            chosen = name == present
+            text = f"[{name}] " if chosen else f" {name}  "
+            pieces.append(
+                (text, "reverse" if chosen and focused else "strong" if chosen else "dim")
+            )
+            used += len(text)
+        room = self.size.width - used - 1
+        if note and room > len(note) + 4:
+            pieces.append((self.glyphs.horizontal * (room - len(note) - 1), "dim"))
+            pieces.append((f" {note}", "dim"))
+        else:
+            pieces.append((self.glyphs.horizontal * max(0, room), "dim"))
+        self.show([pieces])
+
+
+class Footer(Lines):
+    """The last line: a few keys, or a message in their place."""
+
+    def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Shows keys with their words."""
+        pieces: list[tuple[str, str]] = [(" ", "dim")]
+        for key, word in keys:
+            pieces += [(key, "strong"), (f" {word}  ", "dim")]
+        self.show([pieces])
+
+    def show_text(self, text: str) -> None:
+        """Shows a message."""
+        self.show([[(" ", "dim"), (fit(text, max(1, self.size.width - 2), "…"), "normal")]])
