@@ -10,7 +10,7 @@ class Key:
     """A key (or several for one thing), the screen's action, and what it does in a few words.
 
     `footer` is the short form for the last line, empty for keys that do not stand there; `shown`
-    is how help and footer write the keys.
+    is how help and footer write the keys, the most usual one first.
     """
 
     keys: tuple[str, ...]
@@ -48,12 +48,12 @@ EXPLORE_KEYS = (
     Key(("vertical_line",), "layout", "panel beside or below the tree", "|", LOOK),
     Key(("z",), "zoom", "focused pane over the whole screen", "z", LOOK),
     Key(("less_than_sign",), "step(-1)", "previous step", "<", LOOK),
-    Key(("greater_than_sign",), "step(1)", "next step", ">", LOOK, "step"),
+    Key(("greater_than_sign",), "step(1)", "next step", ">", LOOK),
     Key(("slash",), "find", "find a name", "/", FIND, "find"),
     Key(("n",), "again(1)", "next hit; in the kernel panel: next place of it", "n", FIND),
     Key(("N",), "again(-1)", "previous hit", "N", FIND),
     Key(("ampersand",), "filter", "only rows with a name; empty shows all", "&", FIND),
-    Key(("colon",), "go_to", "go to 12.5ms, step 3, ev 1234, corr 77", ":", FIND),
+    Key(("colon",), "go_to", "go to 12.5ms, step 3, trace, ev 1234, corr 77", ":", FIND),
     Key(
         ("right_square_bracket", "full_stop"),
         "neighbour(1)",
@@ -91,6 +91,10 @@ EXPLORE_KEYS = (
 )
 
 
-def footer(keys: tuple[Key, ...], shown: dict[str, str]) -> list[tuple[str, str]]:
-    """Returns (key, word) of the keys that stand in the footer; `shown` replaces key signs."""
-    return [(shown.get(k.shown, k.shown), k.footer) for k in keys if k.footer]
+_FOOTER_ORDER = ("Enter", "space", "c", "/", "?", "q")
+
+
+def footer(keys: tuple[Key, ...], signs: dict[str, str]) -> list[tuple[str, str]]:
+    """Returns (key, word) of the keys that stand in the footer; `signs` replaces key names."""
+    shown = {key.shown.split()[0]: key.footer for key in keys if key.footer}
+    return [(signs.get(name, name), shown[name]) for name in _FOOTER_ORDER if name in shown]

@@ -119,14 +119,9 @@ class ExploreRows:
         names = [self._name(outer)]
         if inner != outer:
             join = f" {self.glyphs.join} "
-            between = [join, self.glyphs.ellipsis] if self._chain_length(node) > 2 else []
+            between = [join, self.glyphs.ellipsis] if self.lens.length[node] > 2 else []
             return names[0] + "".join(between) + join + self._name(inner)
         return names[0]
-
-    def _chain_length(self, node: int) -> int:
-        tree = self.structure.tree
-        outer, inner = int(self.lens.outer[node]), int(self.lens.inner[node])
-        return int(tree.depth[inner] - tree.depth[outer]) + 1
 
     def _name(self, node: int) -> str:
         table = self.structure.trace.table

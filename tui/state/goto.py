@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ns|us|ms|s)\Z")
 _NUMBERED = re.compile(r"(step|ev|event|corr|correlation)\s+#?(\d+)\Z")
 _SCALE_NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_FORMS = "12.5ms, step 3, ev 1234 or corr 77"
+_FORMS = "12.5ms, step 3, trace, ev 1234 or corr 77"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place to go to: a step (position), or a node of the op tree."""
+    """A place to go to: a step (position), a node of the op tree, or the whole trace."""
 
     step: int | None = None
     node: int | None = None
+    everything: bool = False
 
 
 def find_place(structure: Structure, step: int | None, text: str) -> Place:
@@ -34,6 +35,8 @@ def find_place(structure: Structure, step: int | None, text: str) -> Place:
         UsageError: the text has another form, or there is nothing there.
     """
     text = text.strip().lower()
+    if text == "trace":
+        return Place(everything=True)
     time = _TIME.match(text)
     if time is not None:
         origin = int(structure.steps.start_ns[step]) if step is not None else 0

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ptx.tui.state.rows import Role
 
 _MUCH_IDLE = 0.4
+_SERIOUS = ("truncated-archive", "changed", "refused", "bad-header", "bad-duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +107,17 @@ def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
             f"{format_ns(end - start)} = GPU busy {format_ns(busy)} {format_share(busy, whole)} + "
         ),
         Part(f"idle {format_ns(idle)} {format_share(idle, whole)}", idle > _MUCH_IDLE * whole),
-        Part(f"   {format_count(kernels)} kernels"),
     ]
+    late = _late_ns(structure, step, end)
+    if late > 0:
+        parts.append(Part(f"   its kernels ran until +{format_ns(late)}"))
+    parts.append(Part(f"   {format_count(kernels)} kernels"))
     if devices > 1:
         parts[0] = Part(f"{devices} x {parts[0].text}")
     streams = len(np.unique(structure.trace.table.stream[structure.activities.event[mine]]))
     total = int(structure.activities.counted_ns[mine].sum())
     if streams > 1 and total != busy:
         parts.append(Part(f"   sum {format_ns(total)} on {streams} streams"))
-    late = _late_ns(structure, step, end)
-    if late > 0:
-        parts.append(Part(f"   its kernels ran until +{format_ns(late)}"))
     return tuple(parts)
 
 
@@ -168,5 +169,5 @@ def _notice(structure: Structure) -> str:
     truncated = [w for w in found if w.code == "truncated"]
     if truncated:
         return f"file ends early: {format_count(structure.trace.events)} events read"
-    serious = [w for w in found if w.code != "crossing-slices"]
+    serious = [w for w in found if w.code in _SERIOUS]
     return ", ".join(f"{format_count(w.count)} {w.code}" for w in serious)

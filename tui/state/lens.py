@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptx.profiling.analysis.summary import step_rows
+from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import ABSENT
 from ptx.tui.state.tree_index import TreeIndex, compact
@@ -47,7 +48,8 @@ class Lens:
     """The rows of a step as a pre-order forest.
 
     `outer` and `inner` are the first and last node of the chain that a row stands for; -1 for a
-    row that groups others and is no node itself (`title` names it). `hidden` counts the children
+    row that groups others and is no node itself (`titles` names it); `length` is the number of
+    nodes joined. `hidden` counts the children
     that the layers leave out. `gpu_busy_ns` and `gpu_sum_ns` are what the row launched, `kernels`
     how many kernels, `cpu_ns` and `self_ns` its time on the host. `activities` holds the
     activities that no op owns, by the row that lists them.
@@ -56,6 +58,7 @@ class Lens:
     index: TreeIndex
     outer: NDArray[np.int32]
     inner: NDArray[np.int32]
+    length: NDArray[np.int32]
     hidden: NDArray[np.int32]
     gpu_busy_ns: NDArray[np.int64]
     gpu_sum_ns: NDArray[np.int64]
@@ -83,6 +86,7 @@ class Lens:
             index=index,
             outer=self.outer[order],
             inner=self.inner[order],
+            length=self.length[order],
             hidden=self.hidden[order],
             gpu_busy_ns=self.gpu_busy_ns[order],
             gpu_sum_ns=self.gpu_sum_ns[order],
@@ -125,10 +129,11 @@ def _worth_a_row(structure: Structure, step: int | None, layers: Layers) -> NDAr
     if not layers.frames:
         keep &= tree.kind != NodeKind.FRAME
     calls = (tree.kind == NodeKind.LAUNCH) | (tree.kind == NodeKind.RUNTIME)
-    graph = calls & (sums.activities > 1)
+    # nothing else shows what a graph or a call outside any op launched
+    graph = calls & (sums.activities > 0) & ((sums.activities > 1) | (structure.owner_op < 0))
     if not layers.calls:
         keep &= ~calls | graph
-    if not layers.empty:
+    if not layers.empty and len(structure.activities):
         dur = table.dur_ns[tree.event]
         span = _span_ns(structure, step)
         small = (sums.activities == 0) & (dur < _EMPTY_SHARE * span)
@@ -319,6 +324,7 @@ def _joined(
         index=index,
         outer=outer_of,
         inner=inner_of,
+        length=length.astype(np.int32),
         hidden=hidden[heads + length - 1],
         gpu_busy_ns=busy,
         gpu_sum_ns=total,
@@ -353,8 +359,9 @@ def _totals(
     found = [np.where(real, column[outer], 0) for column in columns]
     for group in sorted(titles, reverse=True):
         members = index.children(group)
-        for column in found[:4]:
+        for column in found[1:4]:
             column[group] = column[members].sum()
+        found[0][group] = _busy_ns(structure, outer[members])
     if len(loose):
         activities = structure.activities
         total = int(activities.counted_ns[loose].sum())
@@ -368,3 +375,19 @@ def _totals(
             found[0][0], found[1][0] = step.gpu_busy_ns, step.gpu_sum_ns
             found[2][0] = step.kernels
     return found
+
+
+def _busy_ns(structure: Structure, nodes: NDArray[np.int32]) -> int:
+    """Returns the union of the activities below some roots of the tree, added over devices."""
+    tree, table, activities = structure.tree, structure.trace.table, structure.activities
+    if len(nodes) == 0 or len(activities) == 0:
+        return 0
+    place = tree.node_of[activities.event]
+    k = np.searchsorted(nodes, place, "right") - 1
+    at = nodes[np.maximum(k, 0)]
+    mine = (k >= 0) & (place < at + tree.size[at])
+    event = activities.event[mine]
+    device = np.searchsorted(structure.devices, table.device[event])
+    start = table.start_ns[event]
+    end = start + activities.counted_ns[mine]
+    return int(union_by_group(device, start, end, len(structure.devices)).sum())

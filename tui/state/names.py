@@ -10,6 +10,9 @@ from ptx.profiling.sanitise import clean
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NAMESPACES = re.compile(r"\(anonymous namespace\)::|at::native::|at_cuda_detail::|std::|c10::")
 _FRAME = re.compile(r"(?P<path>.*?)\((?P<line>\d+)\): (?P<function>.*)\Z")
+_FUNCTOR = re.compile(r"(\w+?)(?:Functor|KernelImpl|CUDAKernelImpl|_kernel_cuda|Ops?)\b")
+_SHELLS = frozenset(("Kernel", "Kernel2", "device_kernel"))  # CUTLASS: the type says all
+_WRAPPERS = frozenset(("Binary", "Unary", "AUnary", "BUnary", "BinaryInternal"))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -34,9 +37,12 @@ def short_kernel(name: str) -> str:
     """
     text = _NAMESPACES.sub("", clean(name)).removeprefix("void ")
     head, templates = _split(text)
-    functor = re.search(r"(\w+?)(?:Functor|KernelImpl|KernelCuda|_kernel_cuda|Ops?)\b", templates)
     plain = head.rpartition("::")[2] or head
-    return f"{plain} {functor[1]}" if functor else plain
+    if plain in _SHELLS:
+        inner = re.match(r"<\s*([\w:]+)", templates)
+        plain = inner[1].rpartition("::")[2] if inner else plain
+    named = [name for name in _FUNCTOR.findall(templates) if name not in _WRAPPERS]
+    return f"{plain} {named[0]}" if named else plain
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -52,6 +52,7 @@ class KernelPanel(FlatRows):
                     Cell(_bar(rows, kind.total_ns, whole), _role(kind)),
                 ),
                 role=_role(kind),
+                middle=True,  # the tails of names differ where their heads do not
             )
             for kind in self.kinds
         ]

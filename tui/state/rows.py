@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -35,12 +35,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: the label is cut to fit, its `tail` stays whole behind it."""
+    """One line: the label is cut to fit (in its middle if so said), its `tail` stays whole."""
 
     label: str
     cells: tuple[Cell, ...] = ()
     tail: str = ""
     role: Role = "normal"
+    middle: bool = False
 
 
 class RowSource(Protocol):
@@ -85,4 +86,4 @@ class FlatRows:
     def row(self, node: int, columns: Sequence[Column]) -> Row:
         """Returns the row of a node, with one cell a column."""
         found = self._rows[node]
-        return Row(found.label, found.cells[: len(columns)], found.tail, found.role)
+        return replace(found, cells=found.cells[: len(columns)])

@@ -118,7 +118,7 @@ class HeaderLines(Lines):
         if cells <= 0:
             return ""
         if not band.letter:
-            label = f"{band.word}" if cells > len(band.word) + 2 else ""
+            label = f" {band.word} " if cells > len(band.word) + 4 else ""
             return label + self.glyphs.idle * (cells - len(label))
         if self._letters:
             return band.letter * cells

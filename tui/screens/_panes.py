@@ -1,0 +1,316 @@
+"""A tree with a panel below or beside it: layout, focus, moving, folding, the present step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.containers import Container, Vertical
+from textual.screen import Screen
+
+from ptx.profiling.sanitise import clean
+from ptx.tui.keymap import footer
+from ptx.tui.state.explore import ExploreRows
+from ptx.tui.state.header import make_header
+from ptx.tui.state.lens import Layers
+from ptx.tui.state.panels import InfoPanel, KernelPanel
+from ptx.tui.widgets.lines import Footer, HeaderLines, Lines, Tabs
+from ptx.tui.widgets.row_tree import RowTree
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from ptx.profiling.structure.structure import Structure
+    from ptx.tui.keymap import Key
+    from ptx.tui.state.glyphs import Glyphs
+    from ptx.tui.state.rows import FlatRows
+
+MIN_WIDTH, MIN_HEIGHT = 60, 15
+_BESIDE_FROM = 100
+_BESIDE_AT_START = 160
+_PANEL_DELAY_S = 0.08
+_PANELS = {"kernels": "Kernels", "info": "Info"}
+
+
+class TreeAndPanel(Screen[None]):
+    """Shows one step of a trace at a time as a tree; the panel follows the cursor.
+
+    A screen derives from this, names its keys in `KEYS` and binds them to the actions.
+    """
+
+    KEYS: ClassVar[tuple[Key, ...]] = ()
+
+    def __init__(
+        self,
+        structure: Structure,
+        *,
+        glyphs: Glyphs,
+        mark_cursor: bool = False,
+        letters: bool = False,
+    ) -> None:
+        super().__init__()
+        self.structure = structure
+        self._glyphs = glyphs
+        self._mark_cursor = mark_cursor
+        self._letters = letters
+        steps = structure.steps
+        self.step: int | None = None if steps.source == "trace" else len(steps) - 1
+        self.shown = Layers()
+        self.rows = ExploreRows(structure, self.step, self.shown, glyphs)
+        self.panel = "kernels"
+        self._beside: bool | None = None
+        self._timer: Timer | None = None
+        self._started = False
+
+    def compose(self) -> ComposeResult:
+        """Makes the widgets."""
+        glyphs, mark = self._glyphs, self._mark_cursor
+        yield HeaderLines(glyphs=glyphs, letters=self._letters, id="header")
+        with Container(id="main"):
+            with Vertical(id="tree-pane"):
+                yield Lines(glyphs=glyphs, id="heading")
+                yield RowTree(glyphs=glyphs, mark_cursor=mark, id="tree")
+            with Vertical(id="panel-pane"):
+                yield Tabs(glyphs=glyphs, id="tabs")
+                yield RowTree(glyphs=glyphs, mark_cursor=mark, id="panel")
+        yield Footer(glyphs=glyphs, id="footer")
+        yield from self.compose_more()
+        yield Lines(glyphs=glyphs, id="small")
+
+    def compose_more(self) -> ComposeResult:
+        """Makes what a screen has besides."""
+        yield from ()
+
+    def rows_replaced(self) -> None:
+        """Called when the rows of another step or layer are about to be shown."""
+
+    @property
+    def op_tree(self) -> RowTree:
+        """Returns the tree."""
+        return self.query_one("#tree", RowTree)
+
+    @property
+    def panel_list(self) -> RowTree:
+        """Returns the list in the panel."""
+        return self.query_one("#panel", RowTree)
+
+    def on_mount(self) -> None:
+        """Shows the first step."""
+        self.op_tree.focus()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lays the panes out for the new size; the first time it also opens the tree."""
+        width, height = event.size
+        too_small = width < MIN_WIDTH or height < MIN_HEIGHT
+        self.set_class(too_small, "too-small")
+        if too_small:
+            text = f"{MIN_WIDTH}x{MIN_HEIGHT} needed, this is {width}x{height}"
+            self.query_one("#small", Lines).show([[(text, "normal")]])
+            return
+        self._lay_out()
+        if not self._started:
+            self._started = True
+            self.call_after_refresh(self._show_step)
+
+    def _is_beside(self) -> bool:
+        width = self.size.width
+        if self._beside is None:
+            return width >= _BESIDE_AT_START
+        return self._beside and width >= _BESIDE_FROM
+
+    def _lay_out(self) -> None:
+        beside = self._is_beside()
+        self.query_one("#main").set_class(beside, "beside")
+        pane = self.query_one("#panel-pane")
+        if beside:
+            pane.styles.height = "100%"
+            return
+        room = self.size.height - 5  # three header lines, the heading and the footer
+        least = 7 if self.size.height < 32 else 12
+        pane.styles.height = max(least, room - max(3, self.op_tree.row_count))
+
+    def _show_step(self, node: int | None = None) -> None:
+        """Builds the rows of the present step; the cursor goes to a tree node or the costliest."""
+        rows = ExploreRows(self.structure, self.step, self.shown, self._glyphs)
+        rows.share = self.rows.share
+        rows.arrange(by_cost=self.rows.by_cost, filter_text=self.rows.filter_text)
+        self.rows = rows
+        self.rows_replaced()
+        if not rows.filter_text:
+            rows.open_heaviest(self._tree_room())
+        cursor = rows.costliest() if node is None else self._reveal(node)
+        self.query_one("#header", HeaderLines).show_header(make_header(self.structure, self.step))
+        self.op_tree.show(rows, max(0, cursor))
+        self._lay_out()
+        self._show_heading()
+        self._update_panel()
+        self._show_footer()
+
+    def _tree_room(self) -> int:
+        if self._is_beside():
+            return self.size.height - 5
+        return self.size.height - 5 - (7 if self.size.height < 32 else 12)
+
+    def _reveal(self, node: int) -> int:
+        row = self.rows.lens.row_of_node(self.structure, node)
+        if row >= 0:
+            self.rows.index.reveal(row)
+        return row
+
+    def _show_heading(self) -> None:
+        top = self.op_tree.scroll_offset.y
+        title = None
+        if top > 0 and self.op_tree.row_count:
+            node = int(self.rows.index.rows[min(top, self.op_tree.row_count - 1)])
+            path = [self.rows.label(k) for k in self.rows.index.ancestors(node)]
+            if path:
+                title = f"{self._glyphs.ellipsis} " + f" {self._glyphs.join} ".join(path[-3:])
+        if self.rows.filter_text and title is None:
+            title = f"only rows with {clean(self.rows.filter_text)!r}"
+        self.query_one("#heading", Lines).show([[(self.op_tree.heading(title), "dim")]])
+
+    def _show_footer(self) -> None:
+        shown = {"Enter": "↵"} if not self._letters else {}
+        self.query_one("#footer", Footer).show_keys(footer(self.KEYS, shown))
+
+    def _say(self, text: str) -> None:
+        self.query_one("#footer", Footer).show_text(text)
+
+    @on(RowTree.CursorMoved, "#tree")
+    def _tree_moved(self) -> None:
+        """Lets the panel follow once the keys rest: a row is cheap to send, the panel is not."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PANEL_DELAY_S, self._update_panel)
+
+    @on(RowTree.TopChanged, "#tree")
+    def _top_changed(self) -> None:
+        self._show_heading()
+
+    def _update_panel(self) -> None:
+        node = self.op_tree.cursor
+        made: FlatRows
+        if self.panel == "kernels":
+            made = KernelPanel(self.rows, node)
+        else:
+            made = InfoPanel(self.rows, node)
+        self.panel_list.show(made)
+        self._show_tabs()
+
+    def _show_tabs(self) -> None:
+        node = self.op_tree.cursor
+        note = self.rows.label(node) if node >= 0 else ""
+        self.query_one("#tabs", Tabs).show_tabs(
+            list(_PANELS.values()),
+            _PANELS[self.panel],
+            note if len(note) < 50 else "",
+            focused=self.panel_list.has_focus,
+        )
+
+    def _cursor_node(self) -> int:
+        return int(self.rows.lens.outer[self.op_tree.cursor]) if self.op_tree.cursor >= 0 else -1
+
+    def _focused_list(self) -> RowTree:
+        return self.panel_list if self.panel_list.has_focus else self.op_tree
+
+    def action_move(self, rows: int) -> None:
+        """Moves the cursor of the focused pane."""
+        self._focused_list().move(rows)
+
+    def action_page(self, pages: float) -> None:
+        """Moves by pages."""
+        self._focused_list().page(pages)
+
+    def action_home(self) -> None:
+        """Moves to the first row."""
+        self._focused_list().home()
+
+    def action_end(self) -> None:
+        """Moves to the last row."""
+        self._focused_list().end()
+
+    def action_inward(self) -> None:
+        """Opens or enters a row; in the panel shows the next panel."""
+        if self.panel_list.has_focus:
+            self.action_panel(self._other_panel())
+        else:
+            self.op_tree.open_or_enter()
+            self._lay_out()
+
+    def action_outward(self) -> None:
+        """Closes or leaves a row; in the panel shows the previous panel."""
+        if self.panel_list.has_focus:
+            self.action_panel(self._other_panel())
+        else:
+            self.op_tree.close_or_leave()
+            self._lay_out()
+
+    def _other_panel(self) -> str:
+        return next(name for name in _PANELS if name != self.panel)
+
+    def action_fold(self) -> None:
+        """Folds or unfolds the row."""
+        self.op_tree.toggle()
+        self._lay_out()
+
+    def action_open_below(self) -> None:
+        """Opens everything below the row."""
+        if self.op_tree.cursor >= 0:
+            self.rows.index.set_open_below(self.op_tree.cursor, True)
+            self.op_tree.rows_changed()
+            self._lay_out()
+
+    def action_open_all(self) -> None:
+        """Opens everything."""
+        self.rows.index.set_open_below(-1, True)
+        self.op_tree.rows_changed()
+        self._lay_out()
+
+    def action_start_state(self) -> None:
+        """Opens and closes rows as at the start."""
+        self.rows.open_heaviest(self._tree_room())
+        self.op_tree.rows_changed()
+        self._lay_out()
+
+    def action_next_pane(self) -> None:
+        """Moves the focus to the other pane."""
+        (self.op_tree if self.panel_list.has_focus else self.panel_list).focus()
+        self.call_after_refresh(self._show_tabs)
+
+    def action_panel(self, name: str) -> None:
+        """Shows a panel."""
+        self.panel = name
+        self._update_panel()
+
+    def action_layout(self) -> None:
+        """Puts the panel beside the tree or below it."""
+        if self.size.width < _BESIDE_FROM:
+            self._say(f"side by side needs {_BESIDE_FROM} columns")
+            return
+        self._beside = not self._is_beside()
+        self._lay_out()
+
+    def action_zoom(self) -> None:
+        """Gives the focused pane the whole screen, or takes it back."""
+        name = "zoom-panel" if self.panel_list.has_focus else "zoom-tree"
+        zoomed = self.has_class("zoom-panel") or self.has_class("zoom-tree")
+        self.remove_class("zoom-panel", "zoom-tree")
+        self.set_class(not zoomed, name)
+
+    def action_redraw(self) -> None:
+        """Draws everything anew."""
+        self.refresh(layout=True)
+        self.app.refresh(layout=True)
+
+    def _arrange(self, *, by_cost: bool, filter_text: str) -> None:
+        node = self._cursor_node()
+        self.rows.arrange(by_cost=by_cost, filter_text=filter_text)
+        if not filter_text:
+            self.rows.open_heaviest(self._tree_room())
+        row = self._reveal(node) if node >= 0 else -1
+        self.op_tree.show(self.rows, max(0, row))
+        self._lay_out()
+        self._show_heading()
+        self._update_panel()
