@@ -90,6 +90,8 @@ def _busy_ns(structure: Structure, start_ns: int, end_ns: int) -> int:
 def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
     start, end = _range(structure, step)
     devices = len(structure.devices)
+    if not (devices or len(structure.tree)):
+        return (Part(_nothing(structure)),)
     if not devices:
         return (
             Part(f"{format_ns(end - start)} of CPU time; "),
@@ -119,6 +121,14 @@ def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
     if streams > 1 and total != busy:
         parts.append(Part(f"   sum {format_ns(total)} on {streams} streams"))
     return tuple(parts)
+
+
+def _nothing(structure: Structure) -> str:
+    """Returns why there may be no rows at all."""
+    if structure.trace.events == 0:
+        return "0 events. The profiler window held no step: was prof.step() called?"
+    events = format_count(structure.trace.events)
+    return f"{events} events, but no op, call or kernel of PyTorch's profiler among them"
 
 
 def _activities_of(structure: Structure, step: int | None) -> NDArray[np.intp]:

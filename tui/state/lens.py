@@ -11,7 +11,7 @@ from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import ABSENT
-from ptx.tui.state.tree_index import TreeIndex, compact
+from ptx.tui.state.tree_index import TreeIndex, compact, nearest_kept
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,6 +126,7 @@ def _worth_a_row(structure: Structure, step: int | None, layers: Layers) -> NDAr
     keep: NDArray[np.bool_] = tree.kind != NodeKind.ACTIVITY
     if step is not None and structure.steps.source != "trace":
         keep &= _in_step(structure, step)
+    launching = keep & (tree.kind == NodeKind.LAUNCH) & (sums.activities > 0)
     if not layers.frames:
         keep &= tree.kind != NodeKind.FRAME
     calls = (tree.kind == NodeKind.LAUNCH) | (tree.kind == NodeKind.RUNTIME)
@@ -145,6 +146,8 @@ def _worth_a_row(structure: Structure, step: int | None, layers: Layers) -> NDAr
         mark = tree.node_of[structure.steps.event[step]]
         if structure.steps.source == "ProfilerStep" and mark >= 0:
             keep[mark] = True
+    # what a launch did must stand somewhere: in a row above it, else in its own
+    keep |= launching & (nearest_kept(tree.parent, keep) < 0)
     return keep
 
 
@@ -165,8 +168,10 @@ def _in_step(structure: Structure, step: int) -> NDArray[np.bool_]:
     inside: NDArray[np.bool_] = (start >= steps.start_ns[step]) & (start < steps.end_ns[step])
     mark = int(tree.node_of[steps.event[step]]) if steps.source == "ProfilerStep" else ABSENT
     if mark >= 0:
-        lane = table.thread[tree.event]
-        inside &= lane != steps.thread[step]
+        above = int(tree.parent[mark])
+        while above >= 0:  # what holds the mark is not part of the step
+            inside[above] = False
+            above = int(tree.parent[above])
         inside[mark : mark + int(tree.size[mark])] = True
     return inside
 

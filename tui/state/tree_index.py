@@ -156,14 +156,20 @@ def compact(
     ids are those of the original forest.
     """
     nodes = np.flatnonzero(keep).astype(np.int32)
+    new_id = np.append(np.cumsum(keep, dtype=np.int32) - 1, np.int32(-1))
+    return new_id[nearest_kept(parent, keep)[nodes]].astype(np.int32), nodes
+
+
+def nearest_kept(parent: NDArray[np.int32], keep: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Returns each node's nearest kept ancestor, -1 for none."""
     up = np.append(parent, np.int32(-1))
     is_end = np.append(keep, True)
     active = np.flatnonzero(~is_end[up[:-1]])
     while len(active):
+        # a jump is safe: what lies between a node and its `up` was found left out before
         up[active] = up[up[active]]
         active = active[~is_end[up[active]]]
-    new_id = np.append(np.cumsum(keep, dtype=np.int32) - 1, np.int32(-1))
-    return new_id[up[nodes]].astype(np.int32), nodes
+    return up[:-1]
 
 
 def order_by(index: TreeIndex, cost: NDArray[np.int64]) -> NDArray[np.int32]:
