@@ -59,10 +59,11 @@ class TreeAndPanel(Screen[None]):
         self.step: int | None = None if steps.source == "trace" else len(steps) - 1
         self.shown = Layers()
         self.rows = ExploreRows(structure, self.step, self.shown, glyphs)
-        self.panel = "kernels"
+        self.panel = "kernels" if self.rows.has_gpu else "info"
         self._beside: bool | None = None
         self._timer: Timer | None = None
         self._started = False
+        self._said = False
 
     def compose(self) -> ComposeResult:
         """Makes the widgets."""
@@ -172,11 +173,19 @@ class TreeAndPanel(Screen[None]):
         self.query_one("#heading", Lines).show([[(self.op_tree.heading(title), "dim")]])
 
     def _show_footer(self) -> None:
+        self._said = False
         shown = {"Enter": "↵"} if not self._letters else {}
         self.query_one("#footer", Footer).show_keys(footer(self.KEYS, shown))
 
     def _say(self, text: str) -> None:
+        """Shows a message in the footer until the next key."""
+        self._said = True
         self.query_one("#footer", Footer).show_text(text)
+
+    def on_key(self) -> None:
+        """Takes the message away; the key's own action comes after this."""
+        if self._said:
+            self._show_footer()
 
     @on(RowTree.CursorMoved, "#tree")
     def _tree_moved(self) -> None:
@@ -185,8 +194,9 @@ class TreeAndPanel(Screen[None]):
             self._timer.stop()
         self._timer = self.set_timer(_PANEL_DELAY_S, self._update_panel)
 
+    @on(RowTree.LaidOut, "#tree")
     @on(RowTree.TopChanged, "#tree")
-    def _top_changed(self) -> None:
+    def _heading_changed(self) -> None:
         self._show_heading()
 
     def _update_panel(self) -> None:
@@ -202,6 +212,8 @@ class TreeAndPanel(Screen[None]):
     def _show_tabs(self) -> None:
         node = self.op_tree.cursor
         note = self.rows.label(node) if node >= 0 else ""
+        if self.panel == "kernels" and self.panel_list.row_count == 0:
+            note = "no GPU work here"
         self.query_one("#tabs", Tabs).show_tabs(
             list(_PANELS.values()),
             _PANELS[self.panel],

@@ -154,7 +154,7 @@ class ExploreScreen(TreeAndPanel):
             self.step = step
             self._show_step()
         else:
-            self._say("no further step" if by > 0 else "no earlier step: : trace shows it all")
+            self._say("no further step" if by > 0 else "no earlier step (: trace shows all of it)")
 
     def choose_step(self) -> None:
         """Shows the list of steps to choose from."""

@@ -176,16 +176,18 @@ class ExploreRows:
         tree, activities = self.structure.tree, self.structure.activities
         if self.is_step_row(node):
             return np.flatnonzero(activities.step == self.step)
-        if self.lens.outer[node] >= 0:
-            first = int(self.lens.outer[node])
-            last = first + int(tree.size[first])
-            low, high = np.searchsorted(self._activity_nodes, np.array([first, last]))
-            events = tree.event[self._activity_nodes[low:high]]
-            return np.searchsorted(activities.event, events)
-        members = self.index.children(node)
-        if len(members) == 0:
+        nodes = self._activity_nodes
+        if (first := int(self.lens.outer[node])) >= 0:
+            ends = np.array([first, first + int(tree.size[first])])
+            low, high = np.searchsorted(nodes, ends)
+            below = nodes[low:high]
+        elif len(members := self.index.children(node)):
+            tops = np.sort(self.lens.outer[members])
+            above = tops[np.maximum(np.searchsorted(tops, nodes, "right") - 1, 0)]
+            below = nodes[(nodes > above) & (nodes < above + tree.size[above])]
+        else:
             return self.lens.loose.astype(np.int64)
-        return np.concatenate([self.activities_of(int(k)) for k in members])
+        return np.searchsorted(activities.event, tree.event[below])
 
     def _kernel_cell(self, node: int) -> Cell:
         if self.index.has_children(node):
@@ -308,11 +310,10 @@ def kernel_kinds(structure: Structure, activities: NDArray[np.int64]) -> list[Ke
     """Returns activities (positions) by name, costliest first; those of a kind by start."""
     table, all_of_them = structure.trace.table, structure.activities
     events = all_of_them.event[activities]
-    names, group = np.unique(table.name[events], return_inverse=True)
+    order = np.lexsort((table.start_ns[events], table.name[events]))
+    names, first = np.unique(table.name[events[order]], return_index=True)
     found = []
-    for k, name in enumerate(names.tolist()):
-        mine = activities[group == k]
-        mine = mine[np.argsort(table.start_ns[all_of_them.event[mine]], kind="stable")]
+    for name, mine in zip(names.tolist(), np.split(activities[order], first)[1:], strict=True):
         total_ns = int(all_of_them.counted_ns[mine].sum())
         kind = kind_word(int(table.kind[all_of_them.event[mine[0]]]))
         found.append(KernelKind(table.names[name], kind, len(mine), total_ns, mine))

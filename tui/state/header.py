@@ -14,6 +14,8 @@ from ptx.profiling.structure.intervals import covered, merge
 from ptx.profiling.trace.columns import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ptx.profiling.structure.structure import Structure
@@ -25,10 +27,15 @@ _SERIOUS = ("truncated-archive", "changed", "refused", "bad-header", "bad-durati
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a line; an alerting one is the only thing on screen in red."""
+    """A piece of a line; an alerting one is the only thing on screen in red.
+
+    Where a line is too narrow the pieces with the highest `drop` are left out first; those with 0
+    always stay.
+    """
 
     text: str
-    alert: bool = False
+    role: Role = "normal"
+    drop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,9 @@ class Band:
 class StepHeader:
     """The header of a step, or of the whole trace."""
 
-    place: str
+    place: tuple[Part, ...]
     equation: tuple[Part, ...]
     bands: tuple[Band, ...]
-    notice: str
 
 
 def make_header(structure: Structure, step: int | None) -> StepHeader:
@@ -57,24 +63,40 @@ def make_header(structure: Structure, step: int | None) -> StepHeader:
         place=_place(structure, step),
         equation=_equation(structure, step),
         bands=_bands(structure, step),
-        notice=_notice(structure),
     )
 
 
-def _place(structure: Structure, step: int | None) -> str:
+def fitting(parts: Sequence[Part], width: int) -> list[Part]:
+    """Returns the parts that fit into so many cells, in their order."""
+    kept = list(parts)
+    while sum(len(part.text) for part in kept) > width:
+        least = max(kept, key=lambda part: part.drop, default=None)
+        if least is None or least.drop == 0:
+            break
+        kept.remove(least)
+    return kept
+
+
+def _place(structure: Structure, step: int | None) -> tuple[Part, ...]:
     trace, steps = structure.trace, structure.steps
     device = next((d.name for d in device_rows(structure)[0] if d.name), None)
-    parts = [trace.path.name]
+    parts = [Part(clean(trace.path.name))]
     if device:
         count = len(structure.devices)
-        parts.append(f"{count} x {device}" if count > 1 else device)
+        named = f"{count} x {device}" if count > 1 else device
+        parts.append(Part(f"  {clean(named)}", drop=2))
     if trace.header.rank is not None:
-        parts.append(f"rank {trace.header.rank}")
+        parts.append(Part(f"  rank {trace.header.rank}"))
     if step is None:
-        parts.append("whole trace")
+        parts.append(Part("  whole trace"))
     elif steps.source != "trace":
-        parts.append(f"step {step + 1}/{len(steps)} {steps.names[step]}")
-    return "  ".join(clean(part) for part in parts)
+        parts.append(Part(f"  step {step + 1}/{len(steps)}"))
+        if not steps.names[step].startswith("step "):
+            parts.append(Part(f" {clean(steps.names[step])}", drop=3))
+    notice = _notice(structure)
+    if notice:
+        parts.append(Part(f"   {notice}", "strong"))
+    return tuple(parts)
 
 
 def _range(structure: Structure, step: int | None) -> tuple[int, int]:
@@ -108,15 +130,18 @@ def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
         Part(
             f"{format_ns(end - start)} = GPU busy {format_ns(busy)} {format_share(busy, whole)} + "
         ),
-        Part(f"idle {format_ns(idle)} {format_share(idle, whole)}", idle > _MUCH_IDLE * whole),
+        Part(
+            f"idle {format_ns(idle)} {format_share(idle, whole)}",
+            "alert" if idle > _MUCH_IDLE * whole else "normal",
+        ),
     ]
     late = _late_ns(structure, step, end)
     if late > 0:
         parts.append(Part(f"   its kernels ran until +{format_ns(late)}"))
-    parts.append(Part(f"   {format_count(kernels)} kernels"))
+    parts.append(Part(f"   {format_count(kernels)} kernels", drop=1))
     if devices > 1:
         parts[0] = Part(f"{devices} x {parts[0].text}")
-    streams = len(np.unique(structure.trace.table.stream[structure.activities.event[mine]]))
+    streams = _stream_count(structure, mine)
     total = int(structure.activities.counted_ns[mine].sum())
     if streams > 1 and total != busy:
         parts.append(Part(f"   sum {format_ns(total)} on {streams} streams"))
@@ -129,6 +154,11 @@ def _nothing(structure: Structure) -> str:
         return "0 events. The profiler window held no step: was prof.step() called?"
     events = format_count(structure.trace.events)
     return f"{events} events, but no op, call or kernel of PyTorch's profiler among them"
+
+
+def _stream_count(structure: Structure, activities: NDArray[np.intp]) -> int:
+    table, events = structure.trace.table, structure.activities.event[activities]
+    return len(np.unique(np.stack((table.device[events], table.stream[events])), axis=1)[0])
 
 
 def _activities_of(structure: Structure, step: int | None) -> NDArray[np.intp]:

@@ -19,7 +19,7 @@ _WRAPPERS = frozenset(("Binary", "Unary", "AUnary", "BUnary", "BinaryInternal"))
 def short_op(name: str) -> str:
     """Returns an op, module, annotation or frame as the tree shows it."""
     name = clean(name)
-    for prefix in ("aten::", "nn.Module: "):
+    for prefix in ("aten::", "nn.Module: ", "autograd::engine::evaluate_function: "):
         if name.startswith(prefix):
             return name[len(prefix) :]
     frame = _FRAME.match(name)

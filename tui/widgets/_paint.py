@@ -39,16 +39,29 @@ def fit_right(text: str, width: int, ellipsis: str) -> str:
 
 
 def strip(parts: Iterable[tuple[str, Style]], width: int, fill: Style) -> Strip:
-    """Returns a line of exactly `width` cells; neighbours of one style become one segment.
+    """Returns a line of exactly `width` cells; neighbours that look alike become one segment.
 
-    Every segment has a style: Textual's monochrome filter fails on one without.
+    A change of style costs some 40 bytes on the wire, so blanks take that of a neighbour where
+    nothing shows it. Every segment has a style: Textual's monochrome filter fails on one without.
     """
-    segments: list[Segment] = []
+    merged: list[tuple[str, Style]] = []
     for text, style in parts:
         if not text:
             continue
-        if segments and segments[-1].style == style:
-            segments[-1] = Segment(segments[-1].text + text, style)
+        if merged and (merged[-1][1] == style or _blanks_agree(merged[-1], (text, style))):
+            before, worn = merged.pop()
+            merged.append((before + text, worn if text.isspace() else style))
         else:
-            segments.append(Segment(text, style))
+            merged.append((text, style))
+    segments = [Segment(text, style) for text, style in merged]
     return Strip(segments).adjust_cell_length(width, fill)
+
+
+def _blanks_agree(one: tuple[str, Style], other: tuple[str, Style]) -> bool:
+    """Returns whether one of two texts is blank and looks the same in the other's style."""
+    (text, a), (other_text, b) = one, other
+    return (
+        (text.isspace() or other_text.isspace())
+        and a.bgcolor == b.bgcolor
+        and (a.reverse, a.underline, a.strike) == (b.reverse, b.underline, b.strike)
+    )

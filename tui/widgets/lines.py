@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ptx.tui.widgets._paint import fit, strip
+from ptx.tui.state.header import fitting
+from ptx.tui.widgets._paint import strip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,11 +87,10 @@ class HeaderLines(Lines):
             return
         width = self.size.width
         header = self._header
-        place = [(" ptx  ", "strong"), (header.place, "normal")]
-        if header.notice:
-            place.append((f"   {header.notice}", "alert"))
+        place = [(" ptx  ", "strong")]
+        place += [(part.text, part.role) for part in fitting(header.place, width - 7)]
         equation = [(" ", "normal")]
-        equation += [(part.text, "alert" if part.alert else "normal") for part in header.equation]
+        equation += [(part.text, part.role) for part in fitting(header.equation, width - 2)]
         if width >= 100:
             equation += self._legend(header.bands)
         self.show([place, equation, self._bar(header.bands, width - 2)])
@@ -161,4 +161,4 @@ class Footer(Lines):
 
     def show_text(self, text: str) -> None:
         """Shows a message."""
-        self.show([[(" ", "dim"), (fit(text, max(1, self.size.width - 2), "…"), "normal")]])
+        self.show([[(" ", "dim"), (text, "normal")]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -41,6 +42,7 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = """
     RowTree {
+        overflow: hidden scroll;
         scrollbar-size: 0 0;
         & > .row-tree--normal { color: $foreground; background: $background; }
         & > .row-tree--dim { color: #9a9a9a; background: $background; }
@@ -49,8 +51,8 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         & > .row-tree--kernel { color: $success; background: $background; }
         & > .row-tree--memory { color: $warning; background: $background; }
         & > .row-tree--host { color: $accent; background: $background; }
-        & > .row-tree--cursor { background: $primary 60%; }
-        & > .row-tree--cursor-blurred { background: $primary 25%; }
+        & > .row-tree--cursor { background: $primary-muted; }
+        & > .row-tree--cursor-blurred { background: $surface; }
     }
     """
 
@@ -72,6 +74,17 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
 
         tree: RowTree
         node: int
+
+        @property
+        def control(self) -> RowTree:
+            """Returns the sender."""
+            return self.tree
+
+    @dataclass
+    class LaidOut(Message):
+        """The columns were chosen anew for another width."""
+
+        tree: RowTree
 
         @property
         def control(self) -> RowTree:
@@ -103,6 +116,7 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         self._source: RowSource | None = None
         self._columns: Sequence[Column] = ()
         self._top = -1
+        self._cursor_row = -1
         self.cursor = -1
 
     # --- state --------------------------------------------------------------------------------
@@ -131,11 +145,13 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         if self._source is None:
             return
         index = self._source.index
-        line = max(0, min(self._cursor_line, self.size.height - 1))
+        # not `row`, which answers for the new rows already
+        line = max(0, min(self._cursor_row - self.scroll_offset.y, self.size.height - 1))
         row = index.row_of(self.cursor) if self.cursor >= 0 else -1
         self._lay_out()
         if row >= 0:
             self._set_cursor(int(index.rows[row]))
+            self._cursor_row = row
             self._show_from(row - line)
         self._keep_cursor_visible()
         self.refresh()
@@ -238,7 +254,8 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
             return
         self._refresh_row(self.row)
         self.cursor = node
-        self._refresh_row(self.row)
+        self._cursor_row = self.row
+        self._refresh_row(self._cursor_row)
         self.post_message(self.CursorMoved(self, node))
 
     # --- drawing ------------------------------------------------------------------------------
@@ -268,16 +285,16 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         lead = f"{'>' if current and self._mark_cursor else ' '}{indent}{sign} "
         room = width - len(lead) - sum(c.width + 1 for c in self._columns)
         tail = f" {row.tail}" if row.tail else ""
-        label = row.label
-        if len(tail) < room // 2:
-            label = fit(label, min(room - len(tail), max(1, len(label))), glyphs.ellipsis).rstrip()
-        else:
+        if cell_len(tail) >= room // 2:
             tail = ""
+        label, label_room = row.label, room - cell_len(tail)
+        if cell_len(label) > label_room:
+            label = fit(label, label_room, glyphs.ellipsis, middle=row.middle)
         parts = [(lead, self._style("dim", current=current))]
         parts.append((label, self._style(row.role, current=current)))
-        used = room - len(fit(label + tail, room, glyphs.ellipsis).rstrip())
+        gap = room - cell_len(label) - cell_len(tail)
         parts.append((tail, self._style("dim", current=current)))
-        parts.append((" " * max(0, used), self._style("normal", current=current)))
+        parts.append((" " * max(0, gap), self._style("normal", current=current)))
         for column, cell in zip(self._columns, row.cells, strict=True):
             text = (
                 fit(cell.text, column.width, glyphs.ellipsis, middle=column.cut == "middle")
@@ -332,6 +349,7 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         """Chooses the columns anew."""
         self._lay_out()
         self._keep_cursor_visible()
+        self.post_message(self.LaidOut(self))
 
     def on_focus(self) -> None:
         """Repaints the cursor in its strong colour."""
@@ -371,7 +389,8 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         if self._source is None:
             return
         self._columns = self._source.columns(self.size.width)
-        self.virtual_size = Size(self.size.width, self.row_count)
+        # A plain assignment asks for a layout, and so for a second paint of the whole screen.
+        self.set_reactive(RowTree.virtual_size, Size(self.size.width, self.row_count))
         self._note_top()
 
     def _keep_cursor_visible(self) -> None:

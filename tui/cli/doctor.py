@@ -1,0 +1,48 @@
+"""`ptx doctor`: can this trace be trusted, and what to record next time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptx.tui.cli._load import (
+    add_file_argument,
+    add_json_argument,
+    load_structure,
+    print_lines,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class DoctorCommand:
+    """Prints problems by severity, and the capture flags that were off."""
+
+    name = "doctor"
+    help = "can this trace be trusted, what was repaired, what to switch on next time"
+
+    def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the command's arguments."""
+        add_file_argument(parser)
+        parser.add_argument("--strict", action="store_true", help="exit 1 if it is not sound")
+        add_json_argument(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Prints the diagnosis; returns the exit code."""
+        from ptx.profiling.analysis.doctor import diagnose
+
+        structure = load_structure(args.file)
+        if args.json:
+            from ptx.profiling.report.documents import doctor_document
+            from ptx.profiling.report.encode import encode
+
+            write_json((encode(doctor_document(structure)), b"\n"))
+        else:
+            from ptx.profiling.report.text import doctor_text
+
+            print_lines(doctor_text(structure))
+        return 1 if args.strict and not diagnose(structure).sound else 0
+
+
+COMMAND = DoctorCommand()
