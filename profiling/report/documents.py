@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptx.profiling.analysis.doctor import diagnose
 from ptx.profiling.analysis.summary import summarise, warnings_of
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.structure.tree import NodeKind
@@ -89,6 +90,17 @@ def _time(time: DeviceTime) -> dict[str, Any]:
         "gpu_busy_ns": time.gpu_busy_ns,
         "buckets_ns": dict.fromkeys(_BUCKETS),
         "communication_overlapped_ns": None,
+    }
+
+
+def doctor_document(structure: Structure) -> dict[str, Any]:
+    """Returns `ptx.doctor/1`."""
+    diagnosis = diagnose(structure)
+    return {
+        **envelope(structure, "ptx.doctor/1"),
+        "sound": diagnosis.sound,
+        "problems": [asdict(problem) for problem in diagnosis.problems],
+        "missing": [asdict(missing) for missing in diagnosis.missing],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptx.profiling.analysis.doctor import diagnose
 from ptx.profiling.analysis.summary import summarise
 from ptx.profiling.report.table import Column, table
 from ptx.profiling.report.units import format_count, format_ns, format_share
@@ -141,6 +142,30 @@ def _late(step: StepRow) -> str:
         return ""
     after = step.gpu_end_ns - step.start_ns - step.dur_ns
     return f"its kernels ran until {format_ns(after)} after its end"
+
+
+def doctor_text(structure: Structure) -> Iterator[str]:
+    """Yields the lines of `ptx doctor`: links, problems worst first, what was not recorded."""
+    diagnosis = diagnose(structure)
+    activities = structure.activities
+    linked = int((activities.launch >= 0).sum())
+    yield clean(structure.trace.path.name) + ("  sound" if diagnosis.sound else "  NOT SOUND")
+    if len(activities):
+        word = "ok" if linked == len(activities) else "note"
+        yield (
+            f"{word:<8}{format_count(linked)} of {format_count(len(activities))} activities linked "
+            f"to a launch, {format_count(int((activities.op >= 0).sum()))} to an op"
+        )
+    for problem in diagnosis.problems:
+        first = ", ".join(str(event) for event in problem.events[:3])
+        where = f" (first events: {first})" if first else ""
+        yield (
+            f"{problem.severity:<8}{problem.code}: {format_count(problem.count)}: "
+            f"{clean(problem.message)}{where}"
+        )
+    for missing in diagnosis.missing:
+        yield f"{'lack':<8}{missing.flag}: would show {missing.what_it_would_show}"
+        yield f"{'':<8}    {missing.how}"
 
 
 def kernel_table(rows: list[KernelRow], whole_ns: int) -> Iterator[str]:
