@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptx.profiling.trace.columns import Flag
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 class Activities:
     """Kernels, memcpys and memsets as arrays of equal length, ascending by event id.
 
-    `counted_ns` is the duration that every sum uses; it is less than the recorded one exactly
-    where `overruns` is set. `launch`, `op` and `step` are -1 where there is none; `op` is the
-    owner op. `queue_delay_ns` (start less the launch's end) means something only where a launch
-    is known; a negative one shows that the clocks of host and device differ.
+    `counted_ns` is the duration that every sum uses; it is less than the recorded one where
+    `overruns` is set, and 0 for what has no time. `launch`, `op` and `step` are -1 where there is
+    none; `op` is the owner op. `queue_delay_ns` (start less the launch's end) means something only
+    where launch and time are known; a negative one shows that the clocks of host and device differ.
     """
 
     event: NDArray[np.int32]
@@ -50,16 +52,19 @@ def counted_durations(
 
     Work on one stream is serial. An activity that contains the whole next activity of its stream
     has a wrong duration: it counts up to that start. Overlap in part is real (programmatic
-    dependent launch) and stays.
+    dependent launch) and stays. What has no time counts nothing and comes behind no other.
     """
     start = table.start_ns[activities]
     dur = table.dur_ns[activities]
     counted = dur.copy()
     overruns = np.zeros(len(activities), bool)
+    timed = (table.flags[activities] & np.uint8(Flag.NO_TIMESTAMP)) == 0
+    counted[~timed] = 0
     if len(activities) < 2:
         return counted, overruns
     device, stream = table.device[activities], table.stream[activities]
     order = np.lexsort((activities, -dur, start, stream, device))
+    order = order[timed[order]]
     this, following = order[:-1], order[1:]
     end = start + dur
     bad = (

@@ -57,7 +57,7 @@ def find_steps(table: EventTable, span_ns: int) -> Steps:
     if len(marks):
         return _from_marks(table, _one_thread(table, marks))
     optimizer = annotations[table.names_matching(_OPTIMIZER)[table.name[annotations]]]
-    optimizer = _one_thread(table, optimizer)
+    optimizer = _outermost(table, _one_thread(table, optimizer))
     if len(optimizer) >= 2:
         return _between_optimizer_steps(table, optimizer)
     return Steps(
@@ -78,6 +78,16 @@ def _one_thread(table: EventTable, events: NDArray[np.int32]) -> NDArray[np.int3
     codes, counts = np.unique(thread, return_counts=True)
     mine: NDArray[np.int32] = events[thread == codes[np.argmax(counts)]]
     return mine[np.argsort(table.start_ns[mine], kind="stable")]
+
+
+def _outermost(table: EventTable, events: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Returns the events (by start) that begin in no other: an optimizer may wrap another."""
+    if len(events) == 0:
+        return events
+    start = table.start_ns[events]
+    reach = np.maximum.accumulate(start + table.dur_ns[events])
+    outer: NDArray[np.int32] = events[np.concatenate(([True], start[1:] >= reach[:-1]))]
+    return outer
 
 
 def _from_marks(table: EventTable, marks: NDArray[np.int32]) -> Steps:

@@ -130,8 +130,9 @@ def build_structure(trace: TraceFile) -> Structure:
     if steps.source == "trace":
         step[:] = 0
     delay = table.start_ns[events] - table.start_ns[launch] - table.dur_ns[launch]
+    timed = (table.flags[events] & np.uint8(Flag.NO_TIMESTAMP)) == 0
     activities = Activities(
-        events, counted, overruns, launch, op, step, np.where(launch >= 0, delay, 0)
+        events, counted, overruns, launch, op, step, np.where((launch >= 0) & timed, delay, 0)
     )
     return Structure(trace, tree, activities, steps, is_launch, int(nesting.crossing.sum()))
 

@@ -46,6 +46,12 @@ class ArgsReader:
         value = elements[index] if index < len(elements) else None
         return value if isinstance(value, dict) else None
 
+    def has_shapes(self, event: int) -> bool:
+        """Returns whether the file records the shapes of an op's inputs."""
+        found = self.event(event) or {}
+        args = found.get("args")
+        return isinstance(args, dict) and "Input Dims" in args
+
     def _elements(self, chunk: int) -> list[Any]:
         kept = self._kept.get(chunk)
         if kept is None:

@@ -114,7 +114,7 @@ class Tables:
     """The interning tables of one decoding process; one a worker."""
 
     names: Interner[str | None] = field(default_factory=Interner)
-    categories: Interner[str | None] = field(default_factory=Interner)
+    categories: Interner[str | None] = field(default_factory=lambda: Interner(2**16))
     threads: ThreadInterner = field(default_factory=ThreadInterner)
 
 

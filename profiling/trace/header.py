@@ -120,23 +120,26 @@ def parse_around(head: bytes, tail: bytes | None) -> tuple[dict[str, Any], bool]
     sound = True
     before = head.removeprefix(_BOM).strip().rstrip(b",").strip()
     if before not in (b"", b"{"):
-        value = _parse(before + b"}")
-        sound &= value is not None
-        members.update(value or {})
+        sound &= _read_into(members, before + b"}")
     after = (tail or b"").strip()
     if after not in (b"", b"}"):
-        value = _parse(b"{" + after.lstrip(b",").strip())
-        sound &= value is not None
-        members.update(value or {})
+        sound &= _read_into(members, b"{" + after.lstrip(b",").strip())
     return members, sound
 
 
-def _parse(text: bytes) -> dict[str, Any] | None:
+def _read_into(members: dict[str, Any], text: bytes) -> bool:
+    """Adds the members of an object; returns whether it was valid and nothing followed it."""
+    behind = ""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
+        readable = text.decode("utf-8", "replace")
         try:
-            value = json.loads(text.decode("utf-8", "replace"), strict=False)
-        except ValueError:
-            return None
-    return value if isinstance(value, dict) else None
+            value, end = json.JSONDecoder(strict=False).raw_decode(readable)
+        except (ValueError, RecursionError):
+            return False
+        behind = readable[end:].strip()
+    if not isinstance(value, dict):
+        return False
+    members.update(value)
+    return not behind

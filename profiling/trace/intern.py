@@ -10,10 +10,17 @@ Key = TypeVar("Key")
 class Interner(dict[Key, int]):
     """Maps a key to its code; looking up a new key gives it the next one.
 
-    `map(interner.__getitem__, keys)` interns a whole column without a Python-level loop.
+    Keys beyond the first `limit` share the last code. `map(interner.__getitem__, keys)` interns a
+    whole column without a Python-level loop.
     """
 
+    def __init__(self, limit: int = 2**31) -> None:
+        super().__init__()
+        self._limit = limit
+
     def __missing__(self, key: Key) -> int:
+        if len(self) == self._limit:
+            return self._limit - 1
         code = self[key] = len(self)
         return code
 

@@ -27,6 +27,9 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _AFTER_KEY = re.compile(r"\s*:")
 _AFTER_MEMBER = re.compile(r"\s*(,\s*\"[^\"]{0,200}\"\s*:|,?\s*\})")
 _AFTER_ITEM = re.compile(r"\s*(,\s*[\"\[\{\-\d\w]|,?\s*\])")
+EVENT_KEY = r"\"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)\"\s*:"
+NEXT_EVENT = re.compile(r"\}\s*,\s*(?=\{\s*" + EVENT_KEY + ")")
+_NEXT_MEMBER = re.compile(r"\s*,\s*\"[^\"\\]{0,200}\"\s*:")
 _ILLEGAL_ESCAPE = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
 
 
@@ -42,7 +45,7 @@ class LenientError(ValueError):
 class LenientParser:
     """Parses a value at an offset of `text`; `repairs` collects the codes of what was repaired.
 
-    `more` says that the text goes on behind what is at hand: then nothing is concluded from its end.
+    `more` says that the text goes on behind what is at hand: then its end proves nothing.
     """
 
     text: str
@@ -91,36 +94,50 @@ class LenientParser:
 
     def _object(self, position: int, depth: int) -> tuple[dict[str, object], int]:
         members: dict[str, object] = {}
+        commas = 1  # none is due in front of the first member
         while True:
             position = self._skip(position)
             letter = self.text[position]
             if letter == "}":
+                self._check_commas(commas if members else commas - 1, 0)
                 return members, position + 1
             if letter == ",":
+                commas += 1
                 position += 1
                 continue
             if letter != '"':
                 raise LenientError(ran_out=False)
+            self._check_commas(commas, 1)
             key, position = self._string(position, _AFTER_KEY)
             position = self._skip(position)
             if self.text[position] != ":":
                 raise LenientError(ran_out=False)
             members[key], position = self._value(position + 1, _AFTER_MEMBER, depth + 1)
+            commas = 0
 
     def _array(self, position: int, depth: int) -> tuple[list[object], int]:
         items: list[object] = []
+        commas = 1
         while True:
             position = self._skip(position)
             letter = self.text[position]
             if letter == "]":
+                self._check_commas(commas if items else commas - 1, 0)
                 return items, position + 1
             if letter == ",":
+                commas += 1
                 position += 1
                 continue
             if letter == "}":
                 raise LenientError(ran_out=False)
+            self._check_commas(commas, 1)
             item, position = self._value(position, _AFTER_ITEM, depth + 1)
             items.append(item)
+            commas = 0
+
+    def _check_commas(self, found: int, due: int) -> None:
+        if found != due:
+            self.repairs.add("comma")
 
     def _string(self, position: int, after: re.Pattern[str]) -> tuple[str, int]:
         start = position + 1
@@ -140,6 +157,8 @@ class LenientParser:
             end += 1
         raw = self.text[start:end]
         if inner_quotes:
+            if NEXT_EVENT.search(raw):  # no text with quotes in it, but the end of this event
+                raise LenientError(ran_out=False)
             self.repairs.add("unescaped-quote")
         return self._content(raw), end + 1
 
@@ -154,6 +173,8 @@ class LenientParser:
             slashes += 1
         if slashes % 2 == 0:
             return False
+        if after is _AFTER_MEMBER and _NEXT_MEMBER.match(self.text, end + 1):
+            return False  # behind an escaped quote the next bare one would end the string
         line_end = self.text.find("\n", end)
         if self.more and line_end < 0:
             raise LenientError(ran_out=True)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ptx.profiling.trace.decode import REFUSED_PHASE, Args, Event
-from ptx.profiling.trace.lenient import LenientError, LenientParser
+from ptx.profiling.trace.lenient import EVENT_KEY, NEXT_EVENT, LenientError, LenientParser
+from ptx.profiling.trace.split import end_of_indented
 from ptx.profiling.trace.timestamps import ExactFloat
 
 if TYPE_CHECKING:
@@ -23,13 +24,26 @@ if TYPE_CHECKING:
     from ptx.profiling.trace.split import Layout
 
 _BLANK = " \t\r\n,"
-_NEXT_ELEMENT = re.compile(r"\}\s*,\s*(?=\{)")
-_GOES_ON = re.compile(r"\s*(\]|,\s*\{\s*[\"}])")  # what follows an element of the list
+# what follows an element of the list: its end, or the first key of the next one
+_GOES_ON = re.compile(r'\s*(\]\s*(\Z|[},])|,\s*\{\s*"[^"\\]*"\s*:)')
+_ENDS = re.compile(r"\s*(,|\Z)")
+_CUT_WORD = re.compile(r"[\w+\-.\\]{0,12}\Z")  # of a number, a word or an escape
+_OTHER_OBJECT = re.compile(r"\s*,\s*\{\s*(?!" + EVENT_KEY + r")\"")
+# behind a whole element: more of its members, or the end of a list that lies deeper
+_RUNS_ON = re.compile(
+    r"\s*(?:[^\s,\]{]"
+    r"|\{\s*(?!" + EVENT_KEY + r")\""
+    r"|,\s*\"[^\"]{0,200}\"\s*:"
+    r"|\]\s*(?:\]|,\s*[{\[]|\}\s*[,}\]]))"
+)
+_END_OF_FILE = re.compile(r"\}\s*(?=\]\s*\}?\s*\Z)")
 _SCALAR = re.compile(r"[^,\]\}\[\{]*")
 _BAD_UTF8 = re.compile("[\udc80-\udcff]")  # what surrogateescape makes of it
-_json = json.JSONDecoder(parse_float=ExactFloat)
-_RAN_OUT = -1
-_BROKEN = -2
+_TEXT_ON_ROCM = ("stream", "bytes")  # its profiler writes these of a runtime call as text
+_FORGET_AFTER = 1 << 13  # characters
+_RAN_OUT = -1  # sound up to the end of the text
+_LOST = -2  # damaged, and no end of it found
+_BROKEN = -3
 REFUSED_EVENT = Event(ph=REFUSED_PHASE)
 
 
@@ -54,10 +68,24 @@ class Salvaged:
         """Counts a repair of the element that comes next."""
         self.repairs.setdefault(code, []).append(len(self.elements))
 
+    def forget(self) -> None:
+        """Takes back the repairs of the element that comes next."""
+        for indices in self.repairs.values():
+            if indices and indices[-1] == len(self.elements):
+                indices.pop()
+
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
     length: int
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(word)
+
+
+_json = json.JSONDecoder(parse_float=ExactFloat)
+_sound = json.JSONDecoder(parse_float=ExactFloat, parse_constant=_refuse)
 
 
 def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
@@ -85,83 +113,118 @@ def _indented(
 ) -> Iterator[tuple[int, object]]:
     """Yields (offset, value) of each element between exact separators."""
     closing_brace = separator[: separator.index("}") + 1]
-    end_of_list = re.compile(re.escape(closing_brace) + r"\s*\]")
-    closing = end_of_list.search(text)
-    limit = closing.start() + len(closing_brace) if closing else len(text)
+    closing = re.compile(end_of_indented(separator.encode()).decode()).search(text)
+    limit = closing.end(1) if closing else len(text)
     start = 0
     while start < limit:
         at = text.find(separator, start, limit)
         end = limit if at < 0 else at + len(closing_brace)
-        stretch = text[start:end].strip(_BLANK)
-        if stretch.startswith("]"):
+        stretch = text[start:end].rstrip(_BLANK)
+        if stretch.lstrip(_BLANK).startswith("]"):
             out.ended = True
             out.used = text.index("]", start) + 1
             return
-        if stretch:
-            cut_off = last and closing is None and at < 0
-            value = _value_or_refused(stretch, end - start, out, cut_off=cut_off)
+        cut_off = last and closing is None and at < 0
+        for offset, value in _between_separators(stretch, out, cut_off=cut_off):
             if isinstance(value, _Refused) and cut_off:
-                out.used = start  # the file ends inside this element
+                out.used = start + offset  # the file ends inside this element
                 return
-            yield start, value
+            yield start + offset, value
         start = limit if at < 0 else at + len(separator) - 1
     out.ended = closing is not None
     out.used = closing.end() if closing else len(text)
 
 
-def _value_or_refused(text: str, length: int, out: Salvaged, *, cut_off: bool = False) -> object:
-    value, end = _element_at(text, 0, out, more=False, cut_off=cut_off)
-    if end < 0 or text[end:].strip(_BLANK):
-        return _Refused(length)
-    return value
+def _between_separators(text: str, out: Salvaged, *, cut_off: bool) -> Iterator[tuple[int, object]]:
+    """Yields (offset, value) of what stands between two separators.
+
+    That is one element, and those beside it that are no objects or have another layout.
+    """
+    start = 0
+    while True:
+        while start < len(text) and text[start] in _BLANK:
+            start += 1
+        if start >= len(text):
+            return
+        value, end = _element_at(text, start, out, more=False, cut_off=cut_off)
+        if end < 0 or not _ENDS.match(text, end) or _RUNS_ON.match(text, end):
+            out.forget()
+            value, end = _Refused(len(text) - start), len(text)
+        yield start, value
+        start = end
 
 
 def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, object]]:
     """Yields (offset, value) of each element, parsed from where the one before it ended."""
     start = 0
+    gone = 0
     while True:
+        if start > _FORGET_AFTER:  # an error of `json` costs as much as the text in front of it
+            text, gone, start = text[start:], gone + start, 0
         while start < len(text) and text[start] in _BLANK:
             start += 1
-        out.used = start
+        out.used = gone + start
         if start >= len(text):
             return
         if text[start] == "]":
             out.ended = True
-            out.used = start + 1
+            out.used = gone + start + 1
             return
-        if text[start] == "{":
+        if text[start] in "{[":
             value, end = _element_at(text, start, out, more=not last, cut_off=True)
-            if end == _RAN_OUT and not last:
-                return  # the rest of this element is in the next piece
+            if end >= 0 and _RUNS_ON.match(text, end):
+                out.forget()
+                end = _BROKEN
+            if end == _RAN_OUT or (end == _LOST and not last):
+                return  # the rest of this element is in the next piece, or the file ends inside it
             if end < 0:
-                end = _next_element(text, start, certain=end == _RAN_OUT)
+                closing = _END_OF_FILE.search(text, start) if last else None
+                end = _next_element(text, start, certain=end == _LOST)
+                if end < 0 and closing is not None:
+                    end = closing.start() + 1  # the last element of the list is the broken one
                 if end < 0:
                     return  # the file ends inside this element
                 value = _Refused(end - start)
         else:
             match = _SCALAR.match(text, start)
-            end = max(match.end() if match else 0, start + 1)
-            value = _value_or_refused(text[start:end], end - start, out)
-        yield start, value
+            stop = max(match.end() if match else 0, start + 1)
+            word = text[start:stop]
+            value, end = _element_at(word, 0, out, more=False, cut_off=False)
+            if end < 0 or word[end:].strip():
+                value = _Refused(stop - start)
+            end = stop
+        yield gone + start, value
         start = end
 
 
 def _element_at(
     text: str, start: int, out: Salvaged, *, more: bool, cut_off: bool
 ) -> tuple[object, int]:
-    """Returns (value, offset behind it), or _RAN_OUT or _BROKEN for the offset.
+    """Returns (value, offset behind it), or _RAN_OUT, _LOST or _BROKEN for the offset.
 
     `more` says that text follows which is not at hand, `cut_off` that the text may end inside the
     element: what is sound up to there is then no damage to repair.
     """
+    try:
+        value, end = _sound.raw_decode(text, start)
+    except RecursionError:
+        return None, _BROKEN
+    except ValueError:
+        value, end = _damaged_at(text, start, out, more=more, cut_off=cut_off)
+    if end >= 0 and _BAD_UTF8.search(text, start, end):
+        out.note("bad-utf8")
+    return value, end
+
+
+def _damaged_at(
+    text: str, start: int, out: Salvaged, *, more: bool, cut_off: bool
+) -> tuple[object, int]:
     constants: list[str] = []
     decoder = json.JSONDecoder(
         strict=False, parse_float=ExactFloat, parse_constant=constants.append
     )
     try:
         value, end = decoder.raw_decode(text, start)
-    except RecursionError:
-        return None, _BROKEN
     except ValueError as error:
         ran_out = cut_off and _ran_out(error, text)
         if ran_out and more:
@@ -173,15 +236,13 @@ def _element_at(
         _json.raw_decode(text, start)
     except ValueError:
         out.note("control-byte")
-    if _BAD_UTF8.search(text, start, end):
-        out.note("bad-utf8")
     return value, end
 
 
 def _ran_out(error: ValueError, text: str) -> bool:
     """Returns whether all was sound up to the end of the text."""
     return isinstance(error, json.JSONDecodeError) and (
-        error.pos >= len(text) or error.msg.startswith("Unterminated string")
+        _CUT_WORD.match(text, error.pos) is not None or error.msg.startswith("Unterminated string")
     )
 
 
@@ -192,9 +253,13 @@ def _repaired_at(
     try:
         value, end = parser.parse(start)
     except LenientError as error:
-        return None, _RAN_OUT if error.ran_out else _BROKEN
+        if must_go_on:
+            return None, _RAN_OUT
+        return None, _LOST if error.ran_out else _BROKEN
     if must_go_on and not _GOES_ON.match(text, end):
         return None, _RAN_OUT
+    if "unescaped-quote" in parser.repairs and _OTHER_OBJECT.match(text, end):
+        return None, _BROKEN  # taken too far: it ended amid a list of the element's own
     for code in parser.repairs:
         out.note(code)
     return value, end
@@ -203,19 +268,21 @@ def _repaired_at(
 def _next_element(text: str, start: int, *, certain: bool) -> int:
     """Returns where a broken element ends, -1 if it reaches to the end of the text.
 
-    Where the element just ran out of text, `} , {` may stand inside it: then what follows must
-    itself be an element (`certain`).
+    `} , {` may stand inside it as well, so an event must follow: by its first key, and by its phase
+    if it can be read. Where the broken element just ran out of text, it must be readable
+    (`certain`).
     """
-    for match in _NEXT_ELEMENT.finditer(text, start):
-        if not certain:
-            return match.start() + 1
+    for match in NEXT_EVENT.finditer(text, start):
         try:
-            LenientParser(text).parse(match.end())
+            value, _ = LenientParser(text).parse(match.end())
         except LenientError as error:
+            if not certain:
+                return match.start() + 1
             if error.ran_out:
                 return -1
             continue
-        return match.start() + 1
+        if isinstance(value, dict) and "ph" in value:
+            return match.start() + 1
     return -1
 
 
@@ -223,15 +290,21 @@ def _event_of(value: dict[str, object], out: Salvaged) -> Event:
     """Returns the typed record of a decoded element, reading odd types where that is possible."""
     # a type of their own keeps the digits of times; msgspec takes plain numbers only
     times = {k: v for k, v in value.items() if k in ("ts", "dur") and type(v) is ExactFloat}
+    typed = {k: v for k, v in value.items() if k not in times}
+    args = value.get("args")
+    fields = args if isinstance(args, dict) else {}
+    texts = {k: _to_int(fields[k]) for k in _TEXT_ON_ROCM if isinstance(fields.get(k), str)}
+    if texts:
+        typed["args"] = {**fields, **texts}
     try:
-        event = msgspec.convert({k: v for k, v in value.items() if k not in times}, Event)
+        event = msgspec.convert(typed, Event)
     except (msgspec.ValidationError, OverflowError):
         out.note("odd-types")
+    except UnicodeEncodeError:
+        pass  # a lone surrogate where a number can stand; the repair is counted where it was made
     else:
         event.ts, event.dur = times.get("ts", event.ts), times.get("dur", event.dur)
         return event
-    args = value.get("args")
-    fields = args if isinstance(args, dict) else {}
     numbers: dict[str, object] = {}
     for info in msgspec.structs.fields(Args):
         if info.encode_name not in fields:

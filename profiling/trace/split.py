@@ -145,18 +145,25 @@ def _last_cut(block: bytes, layout: Layout) -> tuple[int, int]:
     return last.start() + 1, len(last[0]) - 2
 
 
+def end_of_indented(separator: bytes) -> bytes:
+    """Returns the pattern of an indented list's last event (group 1) and closing bracket.
+
+    The last element may be one line, as the `{}` that some writers put behind their last comma.
+    """
+    line = re.escape(separator[: separator.index(b"}")])
+    return b"(" + line + rb"(?:\}|(?:\{.*\}|null)(?=[ \t\r]*\n)))\s*\]"
+
+
 def find_end(text: bytes, layout: Layout) -> Iterator[tuple[int, int]]:
     """Yields where the event list may end: (end of its last event, end of its bracket).
 
-    Exact in an indented file that indents its last event as well; elsewhere guesses from the text's end backwards, right exactly if
-    what precedes them decodes.
+    Exact in an indented file, unless its last event has a layout of its own; elsewhere guesses
+    from the text's end backwards, right exactly if what precedes them decodes.
     """
     if layout.separator is not None:
-        indent = layout.separator[: layout.separator.index(b"}") + 1]
-        match = re.compile(re.escape(indent) + rb"\s*\]").search(text)
+        match = re.compile(end_of_indented(layout.separator)).search(text)
         if match is not None:
-            yield match.start() + len(indent), match.end()
-            return
+            yield match.end(1), match.end()
     end = len(text)
     for _ in range(_MAX_GUESSES):
         at = text.rfind(b"]", 0, end)
