@@ -125,6 +125,27 @@ def test_ascii_draws_nothing_but_ascii(geglu: Path) -> None:
         assert screen.isascii(), [c for c in screen if not c.isascii()]
 
 
+@pytest.mark.parametrize("term", ["xterm", "linux", "screen-256color"])
+def test_terminals_of_few_colours_show_the_same(geglu: Path, term: str) -> None:
+    with Terminal() as terminal:
+        terminal.run(f"TERM={term} {explore(geglu)}")
+        terminal.wait_for(BUSY, "addmm")
+        terminal.press("<")
+        terminal.wait_for("step 2/3")
+
+
+def test_palette_runs_an_action_by_name(geglu: Path) -> None:
+    with Terminal(120, 40) as terminal:
+        terminal.run(explore(geglu))
+        terminal.wait_for(BUSY)
+        terminal.press("C-p")
+        terminal.wait_for("Search")
+        terminal.type("Previous step")
+        terminal.wait_for("key <")
+        terminal.press("Enter")
+        terminal.wait_for("step 2/3")
+
+
 def test_raw_events_open_in_the_pager_and_return(geglu: Path) -> None:
     with Terminal() as terminal:
         terminal.run(explore(geglu))

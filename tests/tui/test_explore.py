@@ -226,6 +226,20 @@ async def test_find_also_finds_kernels_and_says_when_there_is_nothing(path: Path
         await ptx.shows("nothing", "nonesuch")
 
 
+async def test_signs_of_prompts_are_text_within_a_prompt(path: Path) -> None:
+    async with explorer(path) as ptx:
+        await ptx.press("slash", "slash", "ampersand", "colon", "q", "g", "enter")
+        await ptx.shows("nothing here is called '/&:qg'")
+
+
+async def test_what_is_typed_at_once_behind_the_key_goes_to_the_prompt(path: Path) -> None:
+    async with explorer(path) as ptx:
+        for key in ("slash", *"gelu", "enter"):
+            ptx.pilot.app.simulate_key(key)  # without waiting for the program in between
+        await until(ptx.pilot, lambda: ptx.cursor == "gelu")
+        await ptx.shows("of 2")
+
+
 async def test_escape_leaves_the_search_and_not_the_program(path: Path) -> None:
     async with explorer(path) as ptx:
         await ptx.press("slash", *"ge", "escape")
@@ -263,6 +277,30 @@ async def test_ctrl_o_returns_to_before_the_jump(path: Path) -> None:
         await ptx.press("ctrl+o")
         await ptx.shows("step 2/2")
         assert ptx.cursor == "addmm"
+
+
+async def test_jumps_and_layers_keep_a_row_that_groups_a_thread(path: Path) -> None:
+    async with explorer(path) as ptx:
+        await ptx.press("slash", *"backward0", "enter", "left")
+        assert ptx.cursor.startswith("backward (thread")
+        await ptx.press("c")
+        assert not ptx.cursor.startswith("backward (thread")
+        await ptx.press("ctrl+o")
+        assert ptx.cursor.startswith("backward (thread")
+        for key in ("p", "o", "u"):
+            await ptx.press(key)
+            assert ptx.cursor.startswith("backward (thread"), key
+
+
+async def test_kernel_without_a_launch_leads_to_its_group(tmp_path: Path) -> None:
+    builder = trace().thread(1).op("aten::mm", 0, 900).kernel("old", 100, 50, correlation=9)
+    async with explorer(builder.write(tmp_path / "old.json")) as ptx:
+        await ptx.press("G")
+        assert ptx.cursor.startswith("no op")
+        await until(ptx.pilot, lambda: "old" in ptx.screen.panel_list.as_text())
+        await ptx.press("enter", "enter")
+        assert ptx.cursor.startswith("no op")
+        assert "no row here" not in ptx.text
 
 
 async def test_marks_return_to_their_row(path: Path) -> None:
@@ -437,7 +475,12 @@ async def test_command_that_prints_the_view_names_file_and_step(path: Path) -> N
 
 async def test_ascii_screen_is_ascii(path: Path) -> None:
     async with explorer(path, (120, 40), ascii_only=True) as ptx:
-        await ptx.press("vertical_line", "I")
+        for key in ("vertical_line", "I", "question_mark"):
+            await ptx.press(key)
+            assert ptx.text.isascii(), [c for c in ptx.text if not c.isascii()]
+        await ptx.press("q")
+        ptx.screen.choose_step()
+        await ptx.pilot.pause()
         assert ptx.text.isascii(), [c for c in ptx.text if not c.isascii()]
 
 
@@ -522,21 +565,31 @@ HOSTILE = {
 }
 
 
+UNSAFE = "\x1b\x9b\x07\r\u202e\u2066"
+
+
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE.keys())
 async def test_hostile_names_are_only_text_everywhere(tmp_path: Path, name: str) -> None:
-    builder = trace().thread(1).step(1, 0, 1000).op(name, 10, 800, Note=name)
+    """In ops, kernels, categories, argument names and values, threads, devices and steps."""
+    builder = trace().header(deviceProperties=[{"id": 0, "name": name}])
+    builder.thread(1).step(1, 0, 1000)
+    builder.host("cpu_op", name, 10, 800, {name: name, "more": {name: [name]}})
     builder.runtime("cudaLaunchKernel", 12, 5, correlation=1)
     builder.kernel(name, 100, 500, correlation=1)
+    builder.add({"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": name}})
+    builder.thread(2).op("aten::mm", 100, 500)
+    builder.runtime("cudaLaunchKernel", 120, 5, correlation=2)
+    builder.kernel("gemm", 700, 100, correlation=2)
     async with explorer(builder.write(tmp_path / "hostile.json"), (100, 30)) as ptx:
-        await ptx.press("G")
-        for key in ("K", "I", "y", "vertical_line", "z", "z"):
-            await ptx.press(key)
-            text = ptx.text
-            assert len(text.splitlines()) == 30
-            assert not any(c in text for c in "\x1b\x9b\x07\r\u202e\u2066")
-        assert not any(c in ptx.pilot.app.clipboard for c in "\x1b\x9b\x07\r\u202e\u2066")
-        await ptx.press("slash", *"nope[red]", "enter")
+        for row in range(len(ptx.labels)):
+            for key in ("I", "y", "K", "j"):
+                await ptx.press(key)
+                assert len(ptx.text.splitlines()) == 30
+                assert not any(c in ptx.text for c in UNSAFE), (row, key)
+            assert not any(c in ptx.pilot.app.clipboard for c in UNSAFE)
+        await ptx.press("vertical_line", "slash", *"nope[red]", "enter")
         await ptx.shows("nope[red]")
+        assert not any(c in ptx.text for c in UNSAFE)
 
 
 async def test_every_action_of_the_key_table_exists(path: Path) -> None:

@@ -15,6 +15,9 @@ from ptx.tui.cli._load import (
 if TYPE_CHECKING:
     import argparse
 
+_PLAIN_WIDTH = 80
+_LEAST_WIDTH = 40
+
 
 class DoctorCommand:
     """Prints problems by severity, and the capture flags that were off."""
@@ -39,9 +42,13 @@ class DoctorCommand:
 
             write_json((encode(doctor_document(structure)), b"\n"))
         else:
+            import shutil
+            import sys
+
             from ptx.profiling.report.text import doctor_text
 
-            print_lines(doctor_text(structure))
+            columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
+            print_lines(doctor_text(structure, max(_LEAST_WIDTH, columns)))
         return 1 if args.strict and not diagnose(structure).sound else 0
 
 

@@ -18,8 +18,10 @@ from ptx.tui.screens.dialogs import TextScreen
 if TYPE_CHECKING:
     from textual.app import App
 
+    from ptx.tui.state.glyphs import Glyphs
 
-def page_json(app: App[Any], values: list[dict[str, object]]) -> None:
+
+def page_json(app: App[Any], values: list[dict[str, object]], glyphs: Glyphs) -> None:
     """Shows values as indented JSON in `$PAGER`, on a screen of ptx where that cannot be."""
     text = "\n".join(_pretty(value) for value in values)
     pager = shlex.split(os.environ.get("PAGER") or "less")
@@ -30,7 +32,7 @@ def page_json(app: App[Any], values: list[dict[str, object]]) -> None:
             with app.suspend():
                 subprocess.run([*pager, Path(file.name)], check=False)
         except (SuspendNotSupported, OSError):
-            app.push_screen(TextScreen(text))
+            app.push_screen(TextScreen(text, glyphs))
 
 
 def _pretty(value: dict[str, object]) -> str:

@@ -132,8 +132,8 @@ class TreeAndPanel(Screen[None]):
         least = 7 if self.size.height < 32 else 12
         pane.styles.height = max(least, room - max(3, self.op_tree.row_count))
 
-    def _show_step(self, node: int | None = None) -> None:
-        """Builds the rows of the present step; the cursor goes to a tree node or the costliest."""
+    def _show_step(self, place: int | str | None = None) -> None:
+        """Builds the rows of the present step; the cursor goes to a place or the costliest."""
         rows = ExploreRows(self.structure, self.step, self.shown, self._glyphs)
         rows.share = self.rows.share
         rows.arrange(by_cost=self.rows.by_cost, filter_text=self.rows.filter_text)
@@ -141,7 +141,9 @@ class TreeAndPanel(Screen[None]):
         self.rows_replaced()
         if not rows.filter_text:
             rows.open_heaviest(self._tree_room())
-        cursor = rows.costliest() if node is None else self._reveal(node)
+        cursor = self._reveal(place)
+        if cursor < 0:
+            cursor = rows.costliest()
         self.query_one("#header", HeaderLines).show_header(make_header(self.structure, self.step))
         self.op_tree.show(rows, max(0, cursor))
         self._lay_out()
@@ -154,8 +156,13 @@ class TreeAndPanel(Screen[None]):
             return self.size.height - 5
         return self.size.height - 5 - (7 if self.size.height < 32 else 12)
 
-    def _reveal(self, node: int) -> int:
-        row = self.rows.lens.row_of_node(self.structure, node)
+    def _reveal(self, place: int | str | None) -> int:
+        """Opens what is closed above a place and returns its row, -1 if it has none."""
+        row = -1
+        if isinstance(place, str):
+            row = next((r for r, title in self.rows.lens.titles.items() if title == place), -1)
+        elif place is not None:
+            row = self.rows.lens.row_of_node(self.structure, place)
         if row >= 0:
             self.rows.index.reveal(row)
         return row
@@ -221,8 +228,12 @@ class TreeAndPanel(Screen[None]):
             focused=self.panel_list.has_focus,
         )
 
-    def _cursor_node(self) -> int:
-        return int(self.rows.lens.outer[self.op_tree.cursor]) if self.op_tree.cursor >= 0 else -1
+    def _cursor_place(self) -> int | str | None:
+        """Returns what stays the same when rows change: a node of the op tree, a group's title."""
+        row = self.op_tree.cursor
+        if row < 0:
+            return None
+        return self.rows.lens.titles.get(row) or int(self.rows.lens.outer[row])
 
     def _focused_list(self) -> RowTree:
         return self.panel_list if self.panel_list.has_focus else self.op_tree
@@ -317,11 +328,11 @@ class TreeAndPanel(Screen[None]):
         self.app.refresh(layout=True)
 
     def _arrange(self, *, by_cost: bool, filter_text: str) -> None:
-        node = self._cursor_node()
+        place = self._cursor_place()
         self.rows.arrange(by_cost=by_cost, filter_text=filter_text)
         if not filter_text:
             self.rows.open_heaviest(self._tree_room())
-        row = self._reveal(node) if node >= 0 else -1
+        row = self._reveal(place)
         self.op_tree.show(self.rows, max(0, row))
         self._lay_out()
         self._show_heading()

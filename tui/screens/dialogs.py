@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
@@ -10,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ptx.tui.keymap import EXPLORE_KEYS
+from ptx.tui.state.glyphs import ASCII, UNICODE
 from ptx.tui.widgets.row_tree import RowTree
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _CLOSE: list[BindingType] = [
     Binding("pagedown,ctrl+d", "scroll(10)", show=False),
     Binding("pageup,ctrl+u", "scroll(-10)", show=False),
 ]
+_ARROW_NAMES = str.maketrans({"↑": "up", "↓": "down", "←": "left", "→": "right"})
 _WORDS = (
     ("GPU", "time of the kernels and copies that the row launched; of the step: busy by the clock"),
     ("idle", "time of the step in which no kernel and no copy ran on the device"),
@@ -50,10 +53,11 @@ class TextScreen(ModalScreen[None]):
         width: 90%; height: 90%; max-width: 110; border: round $primary; padding: 0 1;
         background: $background; scrollbar-size: 1 1;
     }
+    TextScreen.ascii > VerticalScroll { border: ascii $primary; scrollbar-size: 0 0; }
     """
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
+    def __init__(self, text: str, glyphs: Glyphs) -> None:
+        super().__init__(classes="ascii" if glyphs is ASCII else None)
         self._text = text
 
     def compose(self) -> ComposeResult:
@@ -70,15 +74,18 @@ class TextScreen(ModalScreen[None]):
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-def help_text(keys: tuple[Key, ...] = EXPLORE_KEYS) -> str:
+def help_text(keys: tuple[Key, ...] = EXPLORE_KEYS, glyphs: Glyphs = UNICODE) -> str:
     """Returns all keys by group, then the words of the screen."""
+    if glyphs is ASCII:
+        keys = tuple(replace(key, shown=key.shown.translate(_ARROW_NAMES)) for key in keys)
     width = max(len(key.shown) for key in keys)
     lines: list[str] = []
     for group in dict.fromkeys(key.group for key in keys):
         lines += ["", group]
         lines += [f"  {k.shown:<{width}}  {k.does}" for k in keys if k.group == group]
     lines += ["", "words"]
-    lines += [f"  {word:<{width}}  {meaning}" for word, meaning in _WORDS]
+    words = [(word.replace(UNICODE.join, glyphs.join), meaning) for word, meaning in _WORDS]
+    lines += [f"  {word:<{width}}  {meaning}" for word, meaning in words]
     return "\n".join(lines).strip("\n")
 
 
@@ -94,10 +101,11 @@ class ChooseScreen(ModalScreen["int | None"]):
     ChooseScreen > Vertical {
         width: 80%; height: 60%; max-width: 90; border: round $primary; background: $background;
     }
+    ChooseScreen.ascii > Vertical { border: ascii $primary; }
     """
 
     def __init__(self, rows: FlatRows, start: int, glyphs: Glyphs, *, mark_cursor: bool) -> None:
-        super().__init__()
+        super().__init__(classes="ascii" if glyphs is ASCII else None)
         self._rows = rows
         self._start = start
         self._glyphs = glyphs

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ptx.tui.state.glyphs import Glyphs
 
 
+_PROMPTS = ("find", "filter", "go_to")
+
+
 @dataclass(slots=True)
 class _Found:
     """What n and N step through: rows with a name, or the activities of one kernel."""
@@ -47,7 +50,15 @@ class ExploreScreen(TreeAndPanel):
     """Shows a trace step by step."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(key.keys), key.action, key.does, show=False) for key in EXPLORE_KEYS
+        Binding(
+            ",".join(key.keys),
+            key.action,
+            key.does,
+            show=False,
+            # at once, so that what is typed right behind the key finds the prompt
+            priority=key.action in _PROMPTS,
+        )
+        for key in EXPLORE_KEYS
     ]
     CSS_PATH = "explore.tcss"
     KEYS = EXPLORE_KEYS
@@ -61,8 +72,8 @@ class ExploreScreen(TreeAndPanel):
         letters: bool = False,
     ) -> None:
         super().__init__(structure, glyphs=glyphs, mark_cursor=mark_cursor, letters=letters)
-        self._jumps: list[tuple[int | None, int]] = []
-        self._marks: dict[str, tuple[int | None, int]] = {}
+        self._jumps: list[tuple[int | None, int | str | None]] = []
+        self._marks: dict[str, tuple[int | None, int | str | None]] = {}
         self._found: _Found | None = None
         self._prompt: Callable[[str], None] | None = None
 
@@ -94,7 +105,7 @@ class ExploreScreen(TreeAndPanel):
 
     def _jump(self, node: int) -> None:
         """Moves to the row of a tree node, in its own step; ctrl+o returns."""
-        self._jumps.append((self.step, self._cursor_node()))
+        self._jumps.append((self.step, self._cursor_place()))
         self._go(node)
 
     def _go(self, node: int) -> None:
@@ -103,7 +114,11 @@ class ExploreScreen(TreeAndPanel):
             self.step = step
             self._show_step(node)
             return
-        row = self._reveal(node)
+        self._go_here(node)
+
+    def _go_here(self, place: int | str | None) -> None:
+        """Moves to a place of the present step."""
+        row = self._reveal(place)
         if row < 0:
             self._say("that has no row here: a layer (p r v u) or the filter (&) hides it")
             return
@@ -114,7 +129,7 @@ class ExploreScreen(TreeAndPanel):
         """Moves down the costliest path to its leaf."""
         if self.op_tree.cursor < 0:
             return
-        self._jumps.append((self.step, self._cursor_node()))
+        self._jumps.append((self.step, self._cursor_place()))
         leaf = self.rows.costliest_leaf(self.op_tree.cursor)
         self.rows.index.reveal(leaf)
         self.op_tree.rows_changed()
@@ -123,10 +138,10 @@ class ExploreScreen(TreeAndPanel):
 
     def action_layer(self, name: str) -> None:
         """Shows or hides a layer."""
-        node = self._cursor_node()
+        place = self._cursor_place()
         shown = not getattr(self.shown, name)
         self.shown = replace(self.shown, **{name: shown})
-        self._show_step(node if node >= 0 else None)
+        self._show_step(place)
         words = {"frames": "Python frames", "calls": "runtime calls", "views": "views"}
         self._say(f"{words.get(name, 'rows without GPU work')} {'shown' if shown else 'hidden'}")
 
@@ -235,6 +250,10 @@ class ExploreScreen(TreeAndPanel):
             self.step = place.step
             self._show_step()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Returns False for keys that are only text while the prompt is open."""
+        return not (action in _PROMPTS and self._prompt is not None)
+
     def _ask(self, label: str, then: Callable[[str], None]) -> None:
         prompt = self.query_one("#prompt", Input)
         prompt.value = ""
@@ -242,7 +261,7 @@ class ExploreScreen(TreeAndPanel):
         prompt.display = True
         self.query_one("#footer").display = False
         self._prompt = then
-        prompt.focus()
+        self.set_focus(prompt)
 
     @on(Input.Submitted, "#prompt")
     def _answered(self, message: Input.Submitted) -> None:
@@ -255,7 +274,7 @@ class ExploreScreen(TreeAndPanel):
         self._prompt = None
         self.query_one("#prompt", Input).display = False
         self.query_one("#footer").display = True
-        self.op_tree.focus()
+        self.set_focus(self.op_tree)
 
     def action_neighbour(self, by: int) -> None:
         """Goes to the row of the next or previous kernel in time."""
@@ -272,7 +291,7 @@ class ExploreScreen(TreeAndPanel):
 
     def action_mark(self) -> None:
         """Marks the row with the letter that comes next."""
-        place = (self.step, self._cursor_node())
+        place = (self.step, self._cursor_place())
 
         def named(letter: str | None) -> None:
             if letter:
@@ -290,7 +309,7 @@ class ExploreScreen(TreeAndPanel):
             if place is None:
                 self._say(f"no mark {clean(letter or '')}")
             else:
-                self._jumps.append((self.step, self._cursor_node()))
+                self._jumps.append((self.step, self._cursor_place()))
                 self._return_to(place)
 
         self._say("to which mark?")
@@ -303,13 +322,13 @@ class ExploreScreen(TreeAndPanel):
         else:
             self._say("no jump to return from")
 
-    def _return_to(self, place: tuple[int | None, int]) -> None:
-        step, node = place
+    def _return_to(self, place: tuple[int | None, int | str | None]) -> None:
+        step, where = place
         if step != self.step:
             self.step = step
-            self._show_step(node if node >= 0 else None)
-        elif node >= 0:
-            self._go(node)
+            self._show_step(where)
+        else:
+            self._go_here(where)
 
     def action_inspect(self) -> None:
         """Goes into the panel; on a kernel there, to the row that launched it."""
@@ -324,7 +343,7 @@ class ExploreScreen(TreeAndPanel):
         if not found:
             self._say("this row groups others and is no event itself")
             return
-        page_json(self.app, found)
+        page_json(self.app, found, self._glyphs)
 
     def action_copy_row(self) -> None:
         """Copies the row under the cursor as text."""
@@ -357,7 +376,7 @@ class ExploreScreen(TreeAndPanel):
 
     def action_show_help(self) -> None:
         """Shows all keys."""
-        self.app.push_screen(TextScreen(help_text()))
+        self.app.push_screen(TextScreen(help_text(glyphs=self._glyphs), self._glyphs))
 
     def action_out(self) -> None:
         """Leaves the prompt, the zoom, the panel, the filter, and at last the program."""

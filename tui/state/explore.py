@@ -9,6 +9,7 @@ import numpy as np
 from ptx.profiling.analysis.selection import with_ancestors
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.report.units import format_ns, format_share
+from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
 from ptx.tui.state.lens import Layers, build_lens
 from ptx.tui.state.names import short_kernel, short_op
@@ -114,7 +115,7 @@ class ExploreRows:
     def label(self, node: int) -> str:
         """Returns what a row is called: of a chain the first and the last name."""
         if node in self.lens.titles:
-            return self.lens.titles[node]
+            return clean(self.lens.titles[node])
         outer, inner = int(self.lens.outer[node]), int(self.lens.inner[node])
         names = [self._name(outer)]
         if inner != outer:

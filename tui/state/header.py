@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptx.profiling.analysis.summary import device_rows, step_rows, warnings_of
+from ptx.profiling.analysis.doctor import find_problems, is_empty
+from ptx.profiling.analysis.ranks import rank_of
+from ptx.profiling.analysis.summary import device_rows, format_of, step_rows
 from ptx.profiling.report.units import format_count, format_ns, format_share
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.intervals import covered, merge
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ptx.tui.state.rows import Role
 
 _MUCH_IDLE = 0.4
-_SERIOUS = ("truncated-archive", "changed", "refused", "bad-header", "bad-duration")
+_CUT = ("truncated", "truncated-archive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,9 @@ def _place(structure: Structure, step: int | None) -> tuple[Part, ...]:
         count = len(structure.devices)
         named = f"{count} x {device}" if count > 1 else device
         parts.append(Part(f"  {clean(named)}", drop=2))
-    if trace.header.rank is not None:
-        parts.append(Part(f"  rank {trace.header.rank}"))
+    rank = rank_of(trace)
+    if rank is not None:
+        parts.append(Part(f"  rank {rank}"))
     if step is None:
         parts.append(Part("  whole trace"))
     elif steps.source != "trace":
@@ -95,7 +98,7 @@ def _place(structure: Structure, step: int | None) -> tuple[Part, ...]:
             parts.append(Part(f" {clean(steps.names[step])}", drop=3))
     notice = _notice(structure)
     if notice:
-        parts.append(Part(f"   {notice}", "strong"))
+        parts += [Part(f"   {notice}", "strong"), Part(" (ptx doctor)", "strong", drop=1)]
     return tuple(parts)
 
 
@@ -115,6 +118,9 @@ def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
     if not (devices or len(structure.tree)):
         return (Part(_nothing(structure)),)
     if not devices:
+        if not len(structure.trace.table.of_kind(Kind.OP)):
+            kind = "" if format_of(structure.trace) == "kineto" else "; no PyTorch profiler trace"
+            return (Part(f"{format_ns(end - start)} of host time{kind}"),)
         return (
             Part(f"{format_ns(end - start)} of CPU time; "),
             Part("this trace has no GPU events: add ProfilerActivity.CUDA"),
@@ -149,8 +155,8 @@ def _equation(structure: Structure, step: int | None) -> tuple[Part, ...]:
 
 
 def _nothing(structure: Structure) -> str:
-    """Returns why there may be no rows at all."""
-    if structure.trace.events == 0:
+    """Returns why there may be no rows at all; lane names and window marks are no events here."""
+    if is_empty(structure):
         return "0 events. The profiler window held no step: was prof.step() called?"
     events = format_count(structure.trace.events)
     return f"{events} events, but no op, call or kernel of PyTorch's profiler among them"
@@ -205,9 +211,19 @@ def _kernel_busy_ns(structure: Structure, start_ns: int, end_ns: int) -> int:
 
 
 def _notice(structure: Structure) -> str:
-    found = warnings_of(structure)
-    truncated = [w for w in found if w.code == "truncated"]
-    if truncated:
-        return f"file ends early: {format_count(structure.trace.events)} events read"
-    serious = [w for w in found if w.code in _SERIOUS]
-    return ", ".join(f"{format_count(w.count)} {w.code}" for w in serious)
+    """Returns why the figures may be wrong in a few words, "" for a sound trace."""
+    errors = [p.code for p in find_problems(structure) if p.severity == "error"]
+    events = format_count(structure.trace.events)
+    if any(code in _CUT for code in errors):
+        said, rest = f"file ends early: {events} events read", set(errors) - {*_CUT, "no-events"}
+    elif "no-device-activity" in errors:
+        said = "launches but no kernels: another profiler held the device?"
+        rest = set(errors) - {"no-device-activity"}
+    else:
+        said, rest = "", set(errors) - {"no-events"}  # line 2 says so
+    if rest:
+        more = " more" if said else ""
+        word = "problem" if len(rest) == 1 else "problems"
+        said = f"{said}, " if said else "not sound: "
+        said += f"{len(rest)}{more} {word}"
+    return said

@@ -98,12 +98,18 @@ class Lens:
         )
 
     def row_of_node(self, structure: Structure, node: int) -> int:
-        """Returns the row that shows a node of the op tree: its own or the nearest above; -1."""
+        """Returns the row that shows a node of the op tree: its own or the nearest above; -1.
+
+        An activity without a launch is shown by the row that groups those.
+        """
+        top = node
         while node >= 0:
             hit = np.flatnonzero((self.outer >= 0) & (self.outer <= node) & (node <= self.inner))
             if len(hit):
                 return int(hit[-1])
-            node = int(structure.tree.parent[node])
+            top, node = node, int(structure.tree.parent[node])
+        if top >= 0 and structure.tree.kind[top] == NodeKind.ACTIVITY and len(self.loose):
+            return next(row for row in self.titles if not self.index.has_children(row))
         return -1
 
 
@@ -227,8 +233,9 @@ def _thread_title(structure: Structure, code: int) -> str:
         structure.trace.table.name_of(int(e)).startswith("autograd::engine")
         for e in _first_ops(structure, code)
     )
-    name = lane.name or f"thread {lane.tid}"
-    return f"backward ({name.strip()})" if backward else name.strip()
+    if backward:
+        return f"backward (thread {lane.tid})"
+    return (lane.name or f"thread {lane.tid}").strip()
 
 
 def _first_ops(structure: Structure, code: int) -> NDArray[np.int32]:

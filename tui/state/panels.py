@@ -76,7 +76,7 @@ class InfoPanel(FlatRows):
 
     def __init__(self, rows: ExploreRows, node: int) -> None:
         facts = list(_facts(rows, node)) if node >= 0 else []
-        made = [Row(f"{key}", (Cell(clean(value)),)) for key, value in facts]
+        made = [Row(clean(_short(key)), (Cell(clean(_short(value))),)) for key, value in facts]
         super().__init__("event", (Column("", 60, left=True),), made)
 
     def columns(self, width: int) -> list[Column]:
@@ -84,7 +84,7 @@ class InfoPanel(FlatRows):
         return [Column("", max(10, width - 27), left=True, cut="middle")]
 
 
-def _facts(rows: ExploreRows, node: int) -> Iterator[tuple[str, str]]:
+def _facts(rows: ExploreRows, node: int) -> Iterator[tuple[str, object]]:
     structure, lens = rows.structure, rows.lens
     inner = int(lens.inner[node])
     if inner < 0:
@@ -112,8 +112,8 @@ def _facts(rows: ExploreRows, node: int) -> Iterator[tuple[str, str]]:
         yield from _activity_facts(structure, k)
     recorded = structure.trace.args.event(event)
     args = recorded.get("args") if recorded else None
-    for key, value in (args or {}).items():
-        yield str(key), _short(value)
+    if isinstance(args, dict):
+        yield from args.items()
 
 
 def _activity_facts(structure: Structure, k: int) -> Iterator[tuple[str, str]]:

@@ -133,12 +133,15 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
 
     def show(self, source: RowSource, cursor: int = 0) -> None:
         """Shows another source with the cursor on a node, or on its nearest visible ancestor."""
+        used = self.row_count - self.scroll_offset.y
         self._source = source
         self._lay_out()
         self.cursor = -1
         if len(source.index.rows):
             self.goto(cursor)
-        self.refresh()
+        # lines that were empty and stay so are not sent again
+        used = max(0, used, self.row_count - self.scroll_offset.y)
+        self.refresh(Region(0, 0, self.size.width, min(used, self.size.height)))
 
     def rows_changed(self) -> None:
         """Follows a change of the visible rows; the cursor stays on its line where it can."""

@@ -330,6 +330,9 @@ def test_no_row_counts_less_than_its_children(
     for step in choices(structure):
         lens = build_lens(structure, step, layers)
         for row in range(len(lens.index)):
+            event = structure.tree.event[lens.outer[row]] if lens.outer[row] >= 0 else -1
+            if event in structure.steps.event:
+                continue  # counts by launch, while an op that starts in it may launch later
             children = lens.index.children(row)
             assert lens.gpu_sum_ns[row] >= lens.gpu_sum_ns[children].sum()
             assert lens.gpu_busy_ns[row] <= lens.gpu_sum_ns[row]

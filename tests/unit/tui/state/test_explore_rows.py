@@ -1,0 +1,220 @@
+"""The explorer's rows: columns, labels, cells, finding, and how the tree opens itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.traces import TraceBuilder, trace
+
+from ptx.profiling.structure.structure import build_structure
+from ptx.profiling.trace.reader import read_trace
+from ptx.tui.state.explore import ExploreRows, kernel_kinds
+from ptx.tui.state.glyphs import ASCII, UNICODE
+from ptx.tui.state.lens import Layers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ptx.tui.state.glyphs import Glyphs
+
+
+def training() -> TraceBuilder:
+    """One step of three blocks of two kernels each, the second block the dearest."""
+    builder = trace().thread(1).step(1, 0, 10_000)
+    correlation = 0
+    for block, dur in enumerate((100, 400, 200)):
+        start = 100 + 1000 * block
+        builder.frame(f"nn.Module: Block_{block}", start, 900)
+        for k, name in enumerate(("gemm", "gelu")):
+            at = start + 50 + 300 * k
+            builder.op(f"aten::{name}", at, 200)
+            correlation += 1
+            builder.runtime("cudaLaunchKernel", at + 10, 5, correlation=correlation)
+            begin = start + 150 + 450 * k
+            builder.kernel(f"{name}_kernel", begin, dur >> k, correlation=correlation)
+    return builder
+
+
+def rows_of(
+    builder: TraceBuilder,
+    folder: Path,
+    *,
+    step: int | None = 0,
+    layers: Layers | None = None,
+    glyphs: Glyphs = UNICODE,
+) -> ExploreRows:
+    structure = build_structure(read_trace(builder.write(folder / "t.json", "lines")))
+    return ExploreRows(structure, step, layers or Layers(), glyphs)
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> ExploreRows:
+    return rows_of(training(), tmp_path)
+
+
+def find(rows: ExploreRows, label: str) -> int:
+    return next(n for n in range(len(rows.index)) if rows.label(n) == label)
+
+
+def cells(rows: ExploreRows, node: int, width: int = 120) -> dict[str, str]:
+    columns = rows.columns(width)
+    row = rows.row(node, columns)
+    return {c.heading: cell.text for c, cell in zip(columns, row.cells, strict=True)}
+
+
+def test_row_has_kernel_gpu_time_count_and_share(rows: ExploreRows) -> None:
+    shown = cells(rows, rows.hits("gemm")[1])
+    assert shown["kernel"] == "gemm_kernel"
+    assert shown["GPU"] == "400us"
+    assert shown["n"] == "1"
+    assert shown["share"] == "38%"  # of 1.05 ms
+
+
+def test_kernel_stands_in_leaf_rows_only(rows: ExploreRows) -> None:
+    assert cells(rows, find(rows, "Block_1"))["kernel"] == ""
+    assert cells(rows, find(rows, "Block_1"))["GPU"] == "600us"
+
+
+def test_share_of_the_parent(rows: ExploreRows) -> None:
+    rows.share = "parent"
+    assert cells(rows, rows.hits("gelu_kernel")[1])["share"] == "33%"
+
+
+@pytest.mark.parametrize("width", range(40, 220, 7))
+def test_columns_leave_the_label_room_and_keep_gpu_and_share(rows: ExploreRows, width: int) -> None:
+    columns = rows.columns(width)
+    assert {"GPU", "share"} <= {c.heading for c in columns}
+    assert ("kernel" in {c.heading for c in columns}) == (width >= 100)
+    assert width - sum(c.width + 1 for c in columns) >= 20
+
+
+def test_cells_fit_their_columns(rows: ExploreRows) -> None:
+    for width in (60, 80, 100, 120, 200):
+        columns = rows.columns(width)
+        for node in range(len(rows.index)):
+            for column, cell in zip(columns, rows.row(node, columns).cells, strict=True):
+                assert column.left or len(cell.text) <= column.width, (column, cell)
+
+
+def test_cpu_only_trace_weighs_by_cpu_time(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 1000).op("aten::sort", 10, 700).op("aten::add", 800, 90)
+    rows = rows_of(builder, tmp_path)
+    assert [c.heading for c in rows.columns(80)][:2] == ["CPU", "self"]
+    rows.open_heaviest(20)
+    assert rows.label(rows.costliest()) == "sort"
+
+
+def test_tree_opens_the_heaviest_rows_until_the_room_is_used(rows: ExploreRows) -> None:
+    rows.open_heaviest(6)
+    shown = [rows.label(n) for n in rows.index.rows.tolist()]
+    assert len(shown) == 6
+    assert shown[1:] == ["Block_0", "Block_1", "gemm", "gelu", "Block_2"]
+
+
+def test_row_with_most_of_the_cost_opens_even_if_it_overflows(rows: ExploreRows) -> None:
+    rows.open_heaviest(2)
+    assert len(rows.index.rows) == 4  # the step is 100 %
+
+
+def test_cursor_goes_to_the_dearest_row_that_is_not_open(rows: ExploreRows) -> None:
+    rows.open_heaviest(6)
+    assert rows.costliest() == rows.hits("gemm")[1]
+
+
+def test_costliest_path_ends_at_a_leaf(rows: ExploreRows) -> None:
+    assert rows.costliest_leaf(0) == rows.hits("gemm")[1]
+    leaf = int(rows.hits("gelu")[2])
+    assert rows.costliest_leaf(leaf) == leaf
+
+
+def test_order_by_cost_keeps_rows_below_their_parents(rows: ExploreRows) -> None:
+    rows.index.set_open_below(-1, True)
+    rows.arrange(by_cost=True, filter_text="")
+    rows.index.set_open_below(-1, True)
+    shown = [rows.label(n) for n in rows.index.rows.tolist()]
+    assert shown == [
+        "ProfilerStep#1",
+        *("Block_1", "gemm", "gelu"),
+        *("Block_2", "gemm", "gelu"),
+        *("Block_0", "gemm", "gelu"),
+    ]
+
+
+def test_filter_leaves_hits_and_what_is_above_them(rows: ExploreRows) -> None:
+    rows.arrange(by_cost=False, filter_text="GELU")
+    shown = [rows.label(n) for n in rows.index.rows.tolist()]
+    assert shown.count("gelu") == 3
+    assert "gemm" not in shown
+    rows.arrange(by_cost=False, filter_text="")
+    assert len(rows.index) == 10
+
+
+def test_find_knows_names_of_ops_and_kernels_without_case(rows: ExploreRows) -> None:
+    assert len(rows.hits("Gemm")) == 3
+    assert rows.hits("gemm_KERNEL").tolist() == rows.hits("aten::gemm").tolist()
+    assert len(rows.hits("nonesuch")) == 0
+
+
+def test_step_counts_by_launch_but_its_gpu_time_follows_the_clock(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 1000).op("aten::mm", 10, 20)
+    builder.runtime("cudaLaunchKernel", 12, 5, correlation=1)
+    builder.kernel("gemm", 900, 600, correlation=1)
+    rows = rows_of(builder, tmp_path)
+    assert cells(rows, 0)["GPU"] == "100us"
+    assert cells(rows, 1)["GPU"] == "600us"
+
+
+def test_activities_of_a_group_are_those_of_its_members(tmp_path: Path) -> None:
+    builder = training().thread(2)
+    for k in range(3):
+        builder.op("aten::mm", 4000 + 200 * k, 100)
+        builder.runtime("cudaLaunchKernel", 4010 + 200 * k, 5, correlation=100 + k)
+        builder.kernel("dgrad", 5000 + 100 * k, 50, correlation=100 + k)
+    rows = rows_of(builder, tmp_path)
+    group = next(iter(rows.lens.titles))
+    (kind,) = kernel_kinds(rows.structure, rows.activities_of(group))
+    assert (kind.name, kind.count, kind.total_ns) == ("dgrad", 3, 150_000)
+
+
+def test_kernel_kinds_are_by_cost_and_their_places_by_time(rows: ExploreRows) -> None:
+    kinds = kernel_kinds(rows.structure, rows.activities_of(0))
+    assert [(k.name, k.count, k.total_ns) for k in kinds] == [
+        ("gemm_kernel", 3, 700_000),
+        ("gelu_kernel", 3, 350_000),
+    ]
+    start = rows.structure.trace.table.start_ns[rows.structure.activities.event]
+    assert all((np.diff(start[k.activities]) > 0).all() for k in kinds)
+
+
+def test_neighbours_walk_all_kernels_in_time_and_end(rows: ExploreRows) -> None:
+    order = rows.kernels_in_time()
+    node, walked = int(rows.hits("gemm")[0]), 1
+    tree, activities = rows.structure.tree, rows.structure.activities
+    while (k := rows.neighbour(order, node, 1)) is not None:
+        node = rows.lens.row_of_node(rows.structure, int(tree.node_of[activities.event[k]]))
+        walked += 1
+    assert walked == 6
+    assert rows.neighbour(order, int(rows.hits("gemm")[0]), -1) is None
+
+
+def test_hidden_children_are_counted_behind_the_label(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 1000).op("aten::linear", 10, 500)
+    builder.op("aten::t", 20, 2).op("aten::addmm", 30, 400)
+    builder.op("aten::expand", 40, 2).op("aten::as_strided", 50, 2)
+    builder.runtime("cudaLaunchKernel", 60, 5, correlation=1)
+    builder.kernel("gemm", 100, 100, correlation=1)
+    rows = rows_of(builder, tmp_path)
+    assert rows.row(1, rows.columns(80)).tail == "+3"
+
+
+def test_labels_of_chains_show_both_ends(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 1000)
+    for level, name in enumerate(("conv2d", "convolution", "_convolution", "cudnn_convolution")):
+        builder.op(f"aten::{name}", 10 + level, 500 - 2 * level)
+    builder.runtime("cudaLaunchKernel", 60, 5, correlation=1)
+    builder.kernel("fprop", 100, 100, correlation=1)
+    between = f" {UNICODE.join} {UNICODE.ellipsis} {UNICODE.join} "
+    assert rows_of(builder, tmp_path).label(1) == f"conv2d{between}cudnn_convolution"
+    assert rows_of(builder, tmp_path, glyphs=ASCII).label(1).isascii()
