@@ -32,6 +32,11 @@ class ArgsReader:
         self._first_events.append(first_event)
         self._spans.append((offset, length))
 
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Returns (offset, length) of the stretches of text that hold the events, in order."""
+        return list(self._spans)
+
     def event(self, event: int) -> dict[str, Any] | None:
         """Returns the event as the file has it, None for an element that is no object.
 

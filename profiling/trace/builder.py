@@ -10,6 +10,7 @@ import numpy as np
 
 from ptx.profiling.trace.classify import classify
 from ptx.profiling.trace.columns import (
+    ACTIVITY_KINDS,
     EventTable,
     Flag,
     Kind,
@@ -17,6 +18,8 @@ from ptx.profiling.trace.columns import (
     SparseColumn,
     ThreadInfo,
 )
+from ptx.profiling.trace.lanes import settle_lanes
+from ptx.profiling.trace.pairs import Unmatched, pair_events
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +65,7 @@ class Built:
     end_ns: int
     empty_elements: int
     restored_paths: NDArray[np.intp]
+    unmatched: Unmatched
 
 
 class TableBuilder:
@@ -102,9 +106,19 @@ class TableBuilder:
         self._columns = {}
         names = tuple(map(_storable, tables.names))
         categories = tuple(map(_storable, tables.categories))
+        unmatched = pair_events(columns, names)
         kind = classify(columns["phase"], columns["category"], columns["name"], categories, names)
         names, restored = _restore_paths(columns["name"], kind, names)
-        empty = _empty_elements(columns, names, categories, tables)
+        sparse: dict[str, Any] = {name: _join(parts) for name, parts in self._sparse.items()}
+        threads = settle_lanes(
+            columns,
+            kind,
+            (sparse["python_id"], sparse["python_parent_id"]),
+            names,
+            categories,
+            _lanes(tables, self._lane_names),
+        )
+        empty = columns["phase"] == Phase.EMPTY
         start_ns, dur_ns, flags = columns["start_ns"], columns["dur_ns"], columns["flags"]
         device_side = np.isin(kind, _DEVICE_KINDS)
         lost = device_side & (start_ns == 0) & (dur_ns == 0)
@@ -114,22 +128,21 @@ class TableBuilder:
         t0_ns = int(start_ns[valid].min()) if valid.any() else 0
         end_ns = int((start_ns[valid] + dur_ns[valid]).max()) if valid.any() else 0
         start_ns -= t0_ns
-        start_ns[(flags & np.uint8(Flag.NO_TIMESTAMP)) != 0] = 0
-        _fill_device_columns(columns, kind, tables)
-        sparse: dict[str, Any] = {name: _join(parts) for name, parts in self._sparse.items()}
+        start_ns[empty | ((flags & np.uint8(Flag.NO_TIMESTAMP)) != 0)] = 0
+        _fill_device_columns(columns, kind, threads)
         filled: dict[str, Any] = {**columns, **sparse}
         table = EventTable(
             **filled,
             kind=kind,
             names=names,
             categories=categories,
-            threads=_lanes(tables, self._lane_names),
+            threads=threads,
         )
         for spec in fields(table):
             value = getattr(table, spec.name)
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
-        return Built(table, t0_ns, end_ns, int(empty.sum()), restored)
+        return Built(table, t0_ns, end_ns, int(empty.sum()), restored, unmatched)
 
 
 def _storable(text: str | None) -> str:
@@ -161,27 +174,6 @@ def _restore_paths(
     return tuple(more), rows
 
 
-def _empty_elements(
-    columns: dict[str, NDArray[Any]],
-    names: tuple[str, ...],
-    categories: tuple[str, ...],
-    tables: Tables,
-) -> NDArray[np.bool_]:
-    """Returns which rows are `{}` or no object at all: they keep their number and are no event."""
-    nameless = [code for code, text in enumerate(names) if not text]
-    plain = [code for code, text in enumerate(categories) if not text]
-    lane = tables.threads.get((None, None), -1)
-    empty: NDArray[np.bool_] = (
-        (columns["phase"] == Phase.OTHER)
-        & np.isin(columns["name"], nameless)
-        & np.isin(columns["category"], plain)
-        & (columns["thread"] == lane)
-        & ((columns["flags"] & np.uint8(Flag.NO_TIMESTAMP)) != 0)
-    )
-    columns["flags"][empty] = 0
-    return empty
-
-
 def _join(parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]]) -> SparseColumn:
     if not parts:
         return SparseColumn(np.zeros(0, np.int32), np.zeros(0, np.int64))
@@ -192,17 +184,19 @@ def _join(parts: list[tuple[NDArray[np.int32], NDArray[np.int64]]]) -> SparseCol
 
 
 def _fill_device_columns(
-    columns: dict[str, NDArray[Any]], kind: NDArray[np.uint8], tables: Tables
+    columns: dict[str, NDArray[Any]], kind: NDArray[np.uint8], threads: tuple[ThreadInfo, ...]
 ) -> None:
     """Sets device and stream of device events from their lane where the args lack them."""
-    lanes = list(tables.threads.lanes)
-    pids = np.array([_small(p) for p, _ in lanes] or [-1], np.int64)
-    tids = np.array([_stream_of(t) for _, t in lanes] or [-1], np.int64)
+    pids = np.array([_small(lane.pid) for lane in threads] or [-1], np.int64)
+    tids = np.array([_stream_of(lane.tid) for lane in threads] or [-1], np.int64)
     for name, ids in (("device", pids), ("stream", tids)):
         column = columns[name]
         missing = np.flatnonzero((column < 0) & np.isin(kind, _DEVICE_KINDS))
         if len(missing):
             column[missing] = ids[columns["thread"][missing]]
+    activity = np.isin(kind, ACTIVITY_KINDS)
+    if activity.any() and columns["device"][activity].max() < 0:
+        columns["device"][activity] = 0  # a file that tells no device apart has one
 
 
 def _stream_of(tid: int | str | None) -> int:

@@ -36,6 +36,12 @@ _COMPLETE_KINDS = {
     "gpu_user_annotation": Kind.DEVICE_ANNOTATION,
     "cuda_sync": Kind.SYNC,
     "overhead": Kind.OVERHEAD,
+    "enqueue": Kind.RUNTIME,
+    "dequeue": Kind.RUNTIME,
+    "mtia_ccp_events": Kind.KERNEL,
+    "cuda_profiler_range": Kind.OTHER,
+    "hardware_counters": Kind.OTHER,
+    "trace": Kind.OTHER,
 }
 _PHASE_KINDS = {
     Phase.METADATA: Kind.METADATA,
@@ -61,16 +67,35 @@ def classify(
     for letter, phase_kind in _PHASE_KINDS.items():
         table[letter, :] = phase_kind
     for code, text in enumerate(categories):
-        table[Phase.COMPLETE, code] = _COMPLETE_KINDS.get(text.lower(), Kind.OTHER)
-        if text.lower() == "cpu_instant_event":
+        for slices in (Phase.COMPLETE, Phase.BEGIN):
+            table[slices, code] = _COMPLETE_KINDS.get(text.lower(), Kind.SLICE)
+        if text.lower() in ("cpu_instant_event", ""):  # 2021: without a category
             table[Phase.INSTANT, code] = Kind.MEMORY
     kind: NDArray[np.uint8] = table[phase, category]
     frames = np.flatnonzero(kind == Kind.FRAME)
     if len(frames):
         module = np.fromiter((n.startswith(_MODULE_PREFIX) for n in names), bool, len(names))
         kind[frames[module[name[frames]]]] = Kind.MODULE
+    _settle_mtia(kind, category, name, categories, names)
     memory = np.flatnonzero(kind == Kind.MEMORY)
     if len(memory):
         allocation = np.fromiter((n == "[memory]" for n in names), bool, len(names))
         kind[memory[~allocation[name[memory]]]] = Kind.INSTANT
     return kind
+
+
+def _settle_mtia(
+    kind: NDArray[np.uint8],
+    category: NDArray[np.uint16],
+    name: NDArray[np.int32],
+    categories: tuple[str, ...],
+    names: tuple[str, ...],
+) -> None:
+    """Tells copies and event records of an MTIA's command processor from work, in place."""
+    codes = [code for code, text in enumerate(categories) if text == "mtia_ccp_events"]
+    if not codes:
+        return
+    rows = np.flatnonzero(np.isin(category, codes) & (kind == Kind.KERNEL))
+    for prefix, settled in (("dma_", Kind.MEMCPY), ("event_", Kind.SYNC)):
+        mine = np.fromiter((n.startswith(prefix) for n in names), bool, len(names))
+        kind[rows[mine[name[rows]]]] = settled

@@ -16,7 +16,10 @@ ABSENT = -1
 
 
 class Kind(IntEnum):
-    """What an event is, from its phase, category and name alone."""
+    """What an event is.
+
+    `SLICE` is a complete event of the host whose category nobody knows: it holds, it never owns.
+    """
 
     OTHER = 0
     OP = 1
@@ -36,14 +39,18 @@ class Kind(IntEnum):
     COUNTER = 15
     METADATA = 16
     REFUSED = 17
+    SLICE = 18
 
 
-HOST_KINDS = (Kind.OP, Kind.ANNOTATION, Kind.MODULE, Kind.FRAME, Kind.RUNTIME)
+HOST_KINDS = (Kind.OP, Kind.ANNOTATION, Kind.MODULE, Kind.FRAME, Kind.RUNTIME, Kind.SLICE)
 ACTIVITY_KINDS = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET)
 
 
 class Phase(IntEnum):
-    """The event's phase letter; `REFUSED` marks an element that could not be decoded."""
+    """The event's phase letter, or what stands in its place.
+
+    `REFUSED` marks an element that could not be decoded, `EMPTY` one that is `{}` or no object.
+    """
 
     OTHER = 0
     COMPLETE = 1
@@ -56,6 +63,7 @@ class Phase(IntEnum):
     BEGIN = 8
     END = 9
     REFUSED = 10
+    EMPTY = 11
 
 
 class Flag(IntFlag):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NAN = float("nan")
 Number: TypeAlias = "int | float | str | None"
 REFUSED_PHASE = "\0refused"  # no file's own letter: a raw NUL is not legal in JSON
+EMPTY_PHASE = "\0empty"
 
 
 class _Phases(dict[str, int]):
@@ -51,6 +52,7 @@ _PHASES = _Phases(
         "B": Phase.BEGIN,
         "E": Phase.END,
         REFUSED_PHASE: Phase.REFUSED,
+        EMPTY_PHASE: Phase.EMPTY,
     }
 )
 _WITHOUT_BYTES = ("cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel")
@@ -97,6 +99,7 @@ class _Times(msgspec.Struct, gc=False):
 
 _decode_events = msgspec.json.Decoder(list[Event]).decode
 _decode_times = msgspec.json.Decoder(list[_Times]).decode
+_decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _NO_ARGS = Args()
 
 
@@ -150,6 +153,10 @@ def decode_chunk(text: bytes, tables: Tables) -> ChunkColumns:
     """
     whole = b"[" + text + b"]"
     events = _decode_events(whole)
+    if "" in {e.ph for e in events}:
+        for event, raw in zip(events, _decode_texts(whole), strict=True):
+            if not event.ph and not bytes(raw)[1:-1].strip():
+                event.ph = EMPTY_PHASE
     return columns_of(events, tables, lambda: _times_from_text(whole))
 
 
@@ -246,7 +253,7 @@ def _check_times(
     flags = np.zeros(len(phase), np.uint8)
     no_start = start_ns == MISSING_NS
     if no_start.any():
-        timed = (phase != Phase.METADATA) & (phase != Phase.REFUSED)
+        timed = ~np.isin(phase, (Phase.METADATA, Phase.REFUSED, Phase.EMPTY))
         flags[no_start & timed] |= np.uint8(Flag.NO_TIMESTAMP)
         start_ns[no_start] = 0
     odd = dur_ns < 0

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from ptx.profiling.trace.lenient import LenientError, LenientParser
+
 _BOM = b"\xef\xbb\xbf"
+_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:')
+_json = json.JSONDecoder()
+_COLON = re.compile(r"\s*:\s*")
+_FOLLOWED = re.compile(r"\s*([,}]|\Z)")
+_CLOSED = ('"', "]", "}")
+_BETWEEN = ", \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ class Header:
     @property
     def is_kineto(self) -> bool:
         """Returns whether the header has the marks of PyTorch's own profiler."""
-        return "schemaVersion" in self.raw or "deviceProperties" in self.raw
+        marks = ("schemaVersion", "deviceProperties", "computeProperties")
+        return any(mark in self.raw for mark in marks)
 
     @property
     def torch_version(self) -> str | None:
@@ -110,36 +120,117 @@ def _as_int(value: object) -> int | None:
     return None
 
 
-def parse_around(head: bytes, tail: bytes | None) -> tuple[dict[str, Any], bool]:
-    """Returns the members that stand before and after the event list, and whether all was valid.
+@dataclass(slots=True)
+class Around:
+    """The members outside the event list, and how far their text was sound.
+
+    `cut` says that the file ends inside them, `sound` that all up to there was valid; `lost` holds
+    (offset, length) of what could not be read, in bytes from the start of the file's text.
+    """
+
+    members: dict[str, Any] = field(default_factory=dict)
+    cut: bool = False
+    sound: bool = True
+    lost: list[tuple[int, int]] = field(default_factory=list)
+
+
+def parse_around(head: bytes, tail: bytes | None, tail_offset: int) -> Around:
+    """Returns the members that stand before and after the event list.
 
     `head` is the text up to the `"traceEvents"` key, `tail` what follows the list's bracket, None
     where the file ends before it.
     """
-    members: dict[str, Any] = {}
-    sound = True
-    before = head.removeprefix(_BOM).strip().rstrip(b",").strip()
-    if before not in (b"", b"{"):
-        sound &= _read_into(members, before + b"}")
-    after = (tail or b"").strip()
-    if after not in (b"", b"}"):
-        sound &= _read_into(members, b"{" + after.lstrip(b",").strip())
-    return members, sound
+    out = Around()
+    before = head.removeprefix(_BOM)
+    if before.strip().rstrip(b",").strip() not in (b"", b"{"):
+        _read_head(out, before, len(head) - len(before))
+    if tail is not None:
+        _read_tail(out, tail, tail_offset)
+    return out
 
 
-def _read_into(members: dict[str, Any], text: bytes) -> bool:
-    """Adds the members of an object; returns whether it was valid and nothing followed it."""
-    behind = ""
+def _read_head(out: Around, text: bytes, offset: int) -> None:
+    whole = text.strip().rstrip(b",") + b"}"
     try:
-        value = orjson.loads(text)
+        out.members.update(orjson.loads(whole))
     except orjson.JSONDecodeError:
-        readable = text.decode("utf-8", "replace")
+        out.sound = False
+        readable = text.decode("utf-8", "surrogateescape")
+        end = _read_members(out, readable, readable.find("{") + 1)
+        out.cut = False
+        if end < len(readable):
+            out.lost.append((offset + _size(readable[:end]), _size(readable[end:])))
+
+
+def _read_tail(out: Around, text: bytes, offset: int) -> None:
+    stripped = text.lstrip().removeprefix(b",")
+    if stripped.rstrip() == b"}":
+        return
+    again = _EVENTS_KEY.search(text)
+    if again is not None:  # a file written over another: what follows is a list of its own
+        out.sound = False
+        out.lost.append((offset + again.start(), len(text) - again.start()))
+        stripped = text[: again.start()].strip().strip(b",") + b"}"
+    try:
+        out.members.update(orjson.loads(b"{" + stripped))
+        return
+    except orjson.JSONDecodeError:
+        text = text if again is None else text[: again.start()]
+        readable = text.decode("utf-8", "surrogateescape")
+    end = _read_members(out, readable, 0)
+    if end == len(readable):
+        out.cut = True
+    out.sound &= out.cut
+    if readable[end : end + 1] == "}":
+        end += 1
+    lost = readable[end:]
+    if lost.strip():
+        out.lost.append((offset + _size(readable[:end]), _size(lost)))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogateescape"))
+
+
+def _read_members(out: Around, text: str, position: int) -> int:
+    """Adds members one by one; returns where that stops: a brace, damage, or the text's end.
+
+    A member that the text's end cuts off is left out, and `cut` says so.
+    """
+    parser = LenientParser(text)
+    while True:
+        while position < len(text) and text[position] in _BETWEEN:
+            position += 1
+        if position == len(text) or text[position] != '"':
+            return position
         try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(readable)
-        except (ValueError, RecursionError):
-            return False
-        behind = readable[end:].strip()
-    if not isinstance(value, dict):
-        return False
-    members.update(value)
-    return not behind
+            members, position = _sound_member(text, position) or parser.member(position)
+        except LenientError as error:
+            out.cut = error.ran_out
+            return position
+        for name, value in members.items():
+            out.members[_readable(name)] = _readable(value)
+
+
+def _sound_member(text: str, position: int) -> tuple[dict[str, object], int] | None:
+    """Returns (the member whose key starts there, offset behind it), None unless it is sound."""
+    try:
+        name, end = _json.raw_decode(text, position)
+        colon = _COLON.match(text, end)
+        value, end = _json.raw_decode(text, colon.end() if colon else len(text))
+    except (ValueError, RecursionError):
+        return None
+    if not _FOLLOWED.match(text, end) or (end == len(text) and not text.endswith(_CLOSED)):
+        return None  # a number at the text's end may lack digits
+    return {str(name): value}, end
+
+
+def _readable(value: Any) -> Any:  # noqa: ANN401
+    """Returns the value with every text free of lone surrogates."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_readable(k): _readable(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    return float(value) if isinstance(value, float) else value

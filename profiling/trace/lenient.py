@@ -60,6 +60,19 @@ class LenientParser:
         """
         return self._value(position, _AFTER_ITEM, 0)
 
+    def member(self, position: int, depth: int = 1) -> tuple[dict[str, object], int]:
+        """Returns (the member of an object whose key starts there, offset behind it).
+
+        Raises:
+            LenientError: no member can be read there.
+        """
+        key, position = self._string(position, _AFTER_KEY)
+        position = self._skip(position)
+        if self.text[position] != ":":
+            raise LenientError(ran_out=False)
+        value, position = self._value(position + 1, _AFTER_MEMBER, depth)
+        return {key: value}, position
+
     def _value(self, position: int, after: re.Pattern[str], depth: int) -> tuple[object, int]:
         if depth > _MAX_DEPTH:
             raise LenientError(ran_out=False)
@@ -108,11 +121,8 @@ class LenientParser:
             if letter != '"':
                 raise LenientError(ran_out=False)
             self._check_commas(commas, 1)
-            key, position = self._string(position, _AFTER_KEY)
-            position = self._skip(position)
-            if self.text[position] != ":":
-                raise LenientError(ran_out=False)
-            members[key], position = self._value(position + 1, _AFTER_MEMBER, depth + 1)
+            member, position = self.member(position, depth + 1)
+            members.update(member)
             commas = 0
 
     def _array(self, position: int, depth: int) -> tuple[list[object], int]:
@@ -157,7 +167,8 @@ class LenientParser:
             end += 1
         raw = self.text[start:end]
         if inner_quotes:
-            if NEXT_EVENT.search(raw):  # no text with quotes in it, but the end of this event
+            # no text with quotes in it, but the end of this event, or the start of the next one
+            if NEXT_EVENT.search(raw) or (after is _AFTER_KEY and "{" in raw):
                 raise LenientError(ran_out=False)
             self.repairs.add("unescaped-quote")
         return self._content(raw), end + 1

@@ -30,9 +30,10 @@ class Problem:
 
 MESSAGES = {
     "truncated": "the file ends early; everything before the cut is shown",
-    "truncated-archive": "the archive ends early; everything before the cut is shown",
-    "changed": "the file changed while it was read",
+    "truncated-archive": "the archive ends early or is damaged; everything before that is shown",
+    "changed": "the file changed while it was read; it may still be written",
     "refused": "events that are no valid JSON were left out",
+    "not-an-event": "elements of the event list are no events; they count for nothing",
     "odd-types": "events hold another type than their fields should; read as far as possible",
     "unescaped-quote": "names hold quotes that the writer did not escape; put right",
     "backslash": "names hold a backslash that the writer did not escape; taken as it stands",
@@ -46,6 +47,8 @@ MESSAGES = {
     "no-timestamp": "events have no time; they count for nothing",
     "no-duration": "events have no duration; they count 0 ns",
     "unfinished": "events were still running when the profiler stopped; they count 0 ns",
+    "unmatched-begin": "begin events have no end; they count 0 ns",
+    "unmatched-end": "end events have no begin; left out",
     "negative-duration": "events have a negative duration; they count 0 ns",
 }
 

@@ -14,13 +14,15 @@ import numpy as np
 from ptx.profiling.errors import TraceFormatError
 from ptx.profiling.trace.args import ArgsReader
 from ptx.profiling.trace.builder import TableBuilder
-from ptx.profiling.trace.columns import Flag
+from ptx.profiling.trace.columns import Flag, Phase
 from ptx.profiling.trace.decode import Tables, columns_of, decode_chunk, times_from_objects
-from ptx.profiling.trace.header import Header, parse_around
+from ptx.profiling.trace.foreign import Foreign, recognise
+from ptx.profiling.trace.header import Around, Header, parse_around
 from ptx.profiling.trace.problems import FIRST_POSITIONS, Problems
 from ptx.profiling.trace.salvage import salvage
 from ptx.profiling.trace.source import open_source
 from ptx.profiling.trace.split import (
+    Head,
     Layout,
     NoEventsError,
     Piece,
@@ -55,6 +57,14 @@ class LoadProgress:
     events: int
 
 
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What follows the event list's bracket, at `offset` of the file's text."""
+
+    offset: int
+    text: bytes
+
+
 class LoadCancelled(Exception):
     """Raised out of `read_trace` by an `on_progress` that wants it to stop."""
 
@@ -80,7 +90,7 @@ class TraceFile:
 def read_trace(
     path: str | Path, on_progress: Callable[[LoadProgress], None] | None = None
 ) -> TraceFile:
-    """Returns the columns of a trace file, plain or gzip.
+    """Returns the columns of a trace file, plain, gzip or zstd.
 
     Args:
         path: the file.
@@ -118,6 +128,7 @@ class _Reader:
         self._problems = Problems()
         self._builder = TableBuilder(source.file_bytes // _BYTES_PER_EVENT)
         self._layout = Layout(None)
+        self._is_list = False
         self._args = ArgsReader(source)
 
     def run(self) -> TraceFile:
@@ -125,25 +136,39 @@ class _Reader:
         try:
             head, rest = split_head(blocks)
         except NoEventsError as error:
+            found = recognise(error.head) or Foreign(str(error), 'expected "traceEvents": [...]')
             raise TraceFormatError(
-                self._source.path, f"not a trace: {error}", hint='expected "traceEvents": [...]'
+                self._source.path, f"not a trace: {found.what}", hint=found.hint
             ) from error
+        self._is_list = head.is_list
         self._layout = Layout.of(rest)
         self._args.layout = self._layout
         tail = self._events(blocks, rest, head.events_offset)
-        members, sound = parse_around(head.text, tail)
-        if head.is_list:
-            sound = True
-        elif tail is None and self._problems.get("truncated") is None:
-            self._problems.add("truncated", positions=[self._builder.count])
-        self._problems.add("bad-header", 0 if sound else 1)
+        header = self._around(head, tail)
         if self._source.truncated_archive:
             self._problems.add("truncated-archive")
         if self._source.changed():
             self._problems.add("changed")
-        return self._finish(Header(members))
+        return self._finish(header)
 
-    def _events(self, blocks: Iterator[bytes], rest: bytes, offset: int) -> bytes | None:
+    def _around(self, head: Head, tail: Tail | None) -> Header:
+        """Returns what stands outside the event list; notes what of it is cut off or damaged."""
+        if head.is_list:
+            rest = tail.text if tail is not None else b""
+            lost = [(tail.offset, len(rest))] if tail is not None and rest.strip() else []
+            around = Around(sound=not lost, lost=lost)
+        else:
+            text, offset = (None, 0) if tail is None else (tail.text, tail.offset)
+            around = parse_around(head.text, text, offset)
+            if (tail is None or around.cut) and self._problems.get("truncated") is None:
+                self._problems.add("truncated", positions=[self._builder.count])
+        self._problems.add("bad-header", 0 if around.sound else 1)
+        for place in around.lost:
+            code = "truncated" if around.cut and place is around.lost[-1] else "bad-header"
+            self._problems.drop(code, *place)
+        return Header(around.members)
+
+    def _events(self, blocks: Iterator[bytes], rest: bytes, offset: int) -> Tail | None:
         """Reads the event list; returns what follows its bracket, None if the file ends before."""
         splitter = Splitter(self._layout, offset)
         block: bytes | None = rest
@@ -153,12 +178,12 @@ class _Reader:
                 end = self._take(piece, splitter)
                 if end is not None:
                     text = piece.text[end - piece.offset :] + splitter.rest()
-                    return self._read_tail(text, blocks)
+                    return Tail(end, self._read_tail(text, blocks))
                 self._report()
             block = next(blocks, None)
         piece = splitter.finish()
         end = self._take(piece, splitter)
-        return None if end is None else piece.text[end - piece.offset :]
+        return None if end is None else Tail(end, piece.text[end - piece.offset :])
 
     def _read_tail(self, text: bytes, blocks: Iterator[bytes]) -> bytes:
         parts = [text]
@@ -184,9 +209,10 @@ class _Reader:
         first = self._builder.count
         for code, indices in found.repairs.items():
             self._problems.add(code, len(indices), [first + index for index in indices])
-        for index, offset, length in found.refused:
-            self._problems.add("refused", positions=[first + index])
-            self._problems.drop("refused", piece.offset + offset, length)
+        for code, places in (("refused", found.refused), ("not-an-event", found.foreign)):
+            for index, offset, length in places:
+                self._problems.add(code, positions=[first + index])
+                self._problems.drop(code, piece.offset + offset, length)
         if found.events:
             events = found.events
             columns = columns_of(events, self._tables, lambda: times_from_objects(events))
@@ -223,8 +249,19 @@ class _Reader:
     def _finish(self, header: Header) -> TraceFile:
         built = self._builder.finish(self._tables)
         table = built.table
+        if self._is_list and len(table) and np.isin(table.phase, (Phase.OTHER, Phase.EMPTY)).all():
+            raise TraceFormatError(
+                self._source.path,
+                "not a trace: a JSON list of something else than events",
+                hint='every event has a "ph"',
+            )
         restored = built.restored_paths
         self._problems.add("backslash", len(restored), restored[:FIRST_POSITIONS].tolist())
+        for code, lone in (
+            ("unmatched-begin", built.unmatched.begins),
+            ("unmatched-end", built.unmatched.ends),
+        ):
+            self._problems.add(code, len(lone), lone[:FIRST_POSITIONS].tolist())
         for flag, code in _FLAG_CODES.items():
             rows = np.flatnonzero(table.flags & np.uint8(flag))
             self._problems.add(code, len(rows), rows[:FIRST_POSITIONS].tolist())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ptx.profiling.trace.decode import REFUSED_PHASE, Args, Event
+from ptx.profiling.trace.decode import EMPTY_PHASE, REFUSED_PHASE, Args, Event
 from ptx.profiling.trace.lenient import EVENT_KEY, NEXT_EVENT, LenientError, LenientParser
 from ptx.profiling.trace.split import end_of_indented
 from ptx.profiling.trace.timestamps import ExactFloat
@@ -33,10 +33,13 @@ _OTHER_OBJECT = re.compile(r"\s*,\s*\{\s*(?!" + EVENT_KEY + r")\"")
 _RUNS_ON = re.compile(
     r"\s*(?:[^\s,\]{]"
     r"|\{\s*(?!" + EVENT_KEY + r")\""
-    r"|,\s*\"[^\"]{0,200}\"\s*:"
+    r"|,(?:\s*\"[^\"]{0,200}\"\s*,){0,2}[^\"{}\[\]]{0,200}\"[^\"]{0,200}\"\s*:"
     r"|\]\s*(?:\]|,\s*[{\[]|\}\s*[,}\]]))"
 )
 _END_OF_FILE = re.compile(r"\}\s*(?=\]\s*\}?\s*\Z)")
+# behind the list's last element: its bracket, then the file's next member or its end
+_LIST_END = re.compile(r'\s*(\])\s*(?:,\s*"|\}\s*\Z|\Z)')
+_WHOLE_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(?=\s*[,\]])')
 _SCALAR = re.compile(r"[^,\]\}\[\{]*")
 _BAD_UTF8 = re.compile("[\udc80-\udcff]")  # what surrogateescape makes of it
 _TEXT_ON_ROCM = ("stream", "bytes")  # its profiler writes these of a runtime call as text
@@ -45,6 +48,7 @@ _RAN_OUT = -1  # sound up to the end of the text
 _LOST = -2  # damaged, and no end of it found
 _BROKEN = -3
 REFUSED_EVENT = Event(ph=REFUSED_PHASE)
+EMPTY_EVENT = Event(ph=EMPTY_PHASE)
 
 
 @dataclass(slots=True)
@@ -53,13 +57,14 @@ class Salvaged:
 
     `used` bytes of the text are dealt with; `ended` says that the list's closing bracket was met
     (then `used` points behind it). `refused` holds (index among the elements, offset in the text,
-    length) of what could not be decoded, in characters; `repairs` the indices of elements by the
-    code of the repair.
+    length) of what could not be decoded, `foreign` of what is JSON but no event;
+    `repairs` the indices of elements by the code of the repair.
     """
 
     elements: list[object] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     refused: list[tuple[int, int, int]] = field(default_factory=list)
+    foreign: list[tuple[int, int, int]] = field(default_factory=list)
     repairs: dict[str, list[int]] = field(default_factory=dict)
     used: int = 0
     ended: bool = False
@@ -75,9 +80,8 @@ class Salvaged:
                 indices.pop()
 
 
-@dataclass(frozen=True, slots=True)
 class _Refused:
-    length: int
+    """Stands for an element that could not be decoded."""
 
 
 def _refuse(word: str) -> None:
@@ -96,22 +100,53 @@ def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
         found = _sequential(readable, out, last=last)
     else:
         found = _indented(readable, layout.separator.decode(), out, last=last)
-    for start, value in found:
+    for start, value, end in found:
         if isinstance(value, _Refused):
-            out.refused.append((len(out.elements), start, value.length))
+            out.refused.append((len(out.elements), start, end - start))
             out.events.append(REFUSED_EVENT)
             out.elements.append(None)
             continue
-        out.events.append(_event_of(value, out) if isinstance(value, dict) else Event())
+        if value is not None and (not isinstance(value, dict) or _holds_events(value)):
+            out.foreign.append((len(out.elements), start, end - start))
+        out.events.append(
+            _event_of(value, out) if isinstance(value, dict) and value else EMPTY_EVENT
+        )
         out.elements.append(value)
-    out.used = len(readable[: out.used].encode("utf-8", "surrogateescape"))
+    if len(readable) != len(text):
+        out.refused, out.foreign = (
+            _in_bytes(readable, out.refused),
+            _in_bytes(readable, out.foreign),
+        )
+        out.used = len(readable[: out.used].encode("utf-8", "surrogateescape"))
     return out
+
+
+def _holds_events(value: dict[str, object]) -> bool:
+    """Returns whether an object is no event but took in a list of them."""
+    return "ph" not in value and any(
+        isinstance(item, dict) and "ph" in item
+        for member in value.values()
+        if isinstance(member, list)
+        for item in member
+    )
+
+
+def _in_bytes(text: str, places: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Returns (index, offset, length) in bytes for ascending ones in characters."""
+    found = []
+    done = offset = 0
+    for index, start, length in places:
+        offset += len(text[done:start].encode("utf-8", "surrogateescape"))
+        size = len(text[start : start + length].encode("utf-8", "surrogateescape"))
+        found.append((index, offset, size))
+        done, offset = start + length, offset + size
+    return found
 
 
 def _indented(
     text: str, separator: str, out: Salvaged, *, last: bool
-) -> Iterator[tuple[int, object]]:
-    """Yields (offset, value) of each element between exact separators."""
+) -> Iterator[tuple[int, object, int]]:
+    """Yields (offset, value, end) of each element between exact separators."""
     closing_brace = separator[: separator.index("}") + 1]
     closing = re.compile(end_of_indented(separator.encode()).decode()).search(text)
     limit = closing.end(1) if closing else len(text)
@@ -120,25 +155,28 @@ def _indented(
         at = text.find(separator, start, limit)
         end = limit if at < 0 else at + len(closing_brace)
         stretch = text[start:end].rstrip(_BLANK)
-        if stretch.lstrip(_BLANK).startswith("]"):
-            out.ended = True
-            out.used = text.index("]", start) + 1
-            return
         cut_off = last and closing is None and at < 0
-        for offset, value in _between_separators(stretch, out, cut_off=cut_off):
+        elements = _between_separators(stretch, out, cut_off=cut_off, last=last)
+        for offset, value, value_end in elements:
             if isinstance(value, _Refused) and cut_off:
                 out.used = start + offset  # the file ends inside this element
                 return
-            yield start + offset, value
+            yield start + offset, value, start + value_end
+        if out.ended:
+            out.used += start
+            return
         start = limit if at < 0 else at + len(separator) - 1
     out.ended = closing is not None
     out.used = closing.end() if closing else len(text)
 
 
-def _between_separators(text: str, out: Salvaged, *, cut_off: bool) -> Iterator[tuple[int, object]]:
-    """Yields (offset, value) of what stands between two separators.
+def _between_separators(
+    text: str, out: Salvaged, *, cut_off: bool, last: bool
+) -> Iterator[tuple[int, object, int]]:
+    """Yields (offset, value, end) of what stands between two separators.
 
-    That is one element, and those beside it that are no objects or have another layout.
+    That is one element, and those beside it that are no objects or have another layout. Where the
+    last of the list has one, what follows the list stands there too: `out.used` then says where.
     """
     start = 0
     while True:
@@ -146,16 +184,24 @@ def _between_separators(text: str, out: Salvaged, *, cut_off: bool) -> Iterator[
             start += 1
         if start >= len(text):
             return
+        if text[start] == "]":
+            out.ended, out.used = True, start + 1
+            return
         value, end = _element_at(text, start, out, more=False, cut_off=cut_off)
+        closing = _LIST_END.match(text, end) if end >= 0 else None
+        if closing is not None and (last or closing.end() < len(text)):
+            yield start, value, end
+            out.ended, out.used = True, closing.end(1)
+            return
         if end < 0 or not _ENDS.match(text, end) or _RUNS_ON.match(text, end):
             out.forget()
-            value, end = _Refused(len(text) - start), len(text)
-        yield start, value
+            value, end = _Refused(), len(text)
+        yield start, value, end
         start = end
 
 
-def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, object]]:
-    """Yields (offset, value) of each element, parsed from where the one before it ended."""
+def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, object, int]]:
+    """Yields (offset, value, end) of each element, parsed from where the one before it ended."""
     start = 0
     gone = 0
     while True:
@@ -184,16 +230,16 @@ def _sequential(text: str, out: Salvaged, *, last: bool) -> Iterator[tuple[int, 
                     end = closing.start() + 1  # the last element of the list is the broken one
                 if end < 0:
                     return  # the file ends inside this element
-                value = _Refused(end - start)
+                value = _Refused()
         else:
-            match = _SCALAR.match(text, start)
+            match = _WHOLE_TEXT.match(text, start) or _SCALAR.match(text, start)
             stop = max(match.end() if match else 0, start + 1)
             word = text[start:stop]
             value, end = _element_at(word, 0, out, more=False, cut_off=False)
             if end < 0 or word[end:].strip():
-                value = _Refused(stop - start)
+                value = _Refused()
             end = stop
-        yield gone + start, value
+        yield gone + start, value, gone + end
         start = end
 
 
@@ -211,6 +257,8 @@ def _element_at(
         return None, _BROKEN
     except ValueError:
         value, end = _damaged_at(text, start, out, more=more, cut_off=cut_off)
+    if isinstance(value, dict) and "ph" in value and "traceEvents" in value:
+        return None, _BROKEN  # a file written over another: the second one inside an event
     if end >= 0 and _BAD_UTF8.search(text, start, end):
         out.note("bad-utf8")
     return value, end
@@ -260,6 +308,8 @@ def _repaired_at(
         return None, _RAN_OUT
     if "unescaped-quote" in parser.repairs and _OTHER_OBJECT.match(text, end):
         return None, _BROKEN  # taken too far: it ended amid a list of the element's own
+    if NEXT_EVENT.search(text, start, end):
+        return None, _BROKEN  # a list of its own that does not end took in the next events
     for code in parser.repairs:
         out.note(code)
     return value, end

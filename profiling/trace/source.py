@@ -1,4 +1,4 @@
-"""The bytes of a trace file, plain or gzip: streamed once, read again by offset on demand.
+"""The bytes of a trace file, plain, gzip or zstd: streamed once, read again by offset on demand.
 
 Files are read by `pread`, never mapped: a mapped file that shrinks kills the process.
 """
@@ -6,22 +6,22 @@ Files are read by `pread`, never mapped: a mapped file that shrinks kills the pr
 from __future__ import annotations
 
 import os
-import weakref
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ptx.profiling.errors import TraceFormatError
+from ptx.profiling.trace.files import BLOCK_BYTES, OpenFile, pread
+from ptx.profiling.trace.zstd import ZSTD_MAGICS, ZstdSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BLOCK_BYTES = 1 << 20
 _GZIP_INPUT_BYTES = 1 << 17
 _CHECKPOINT_BYTES = 8 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 class Source(Protocol):
@@ -67,49 +67,15 @@ def open_source(path: Path) -> Source:
     if not head:
         os.close(descriptor)
         raise TraceFormatError(path, "empty file")
-    if head.startswith(_ZSTD_MAGIC):
-        os.close(descriptor)
-        raise TraceFormatError(path, "packed by zstd", hint="unpack it first: zstd -d")
     stamp = (status.st_size, status.st_mtime_ns)
+    if head.startswith(ZSTD_MAGICS):
+        return ZstdSource(path, descriptor, stamp)
     if head.startswith(_GZIP_MAGIC):
         return GzipSource(path, descriptor, stamp)
     return PlainSource(path, descriptor, stamp)
 
 
-if hasattr(os, "pread"):
-    _pread = os.pread
-else:  # Windows has no pread; nothing else moves this descriptor's position
-
-    def _pread(descriptor: int, length: int, offset: int) -> bytes:
-        os.lseek(descriptor, offset, os.SEEK_SET)
-        return os.read(descriptor, length)
-
-
-class _File:
-    """An open descriptor with the size and time it had when opened."""
-
-    def __init__(self, path: Path, descriptor: int, stamp: tuple[int, int]) -> None:
-        self.path = path
-        self.file_bytes = stamp[0]
-        self.truncated_archive = False
-        self._descriptor = descriptor
-        self._stamp = stamp
-        self._closer = weakref.finalize(self, os.close, descriptor)
-
-    def changed(self) -> bool:
-        """Returns whether size or time of the file differ from when it was opened."""
-        try:
-            status = os.fstat(self._descriptor)
-        except OSError:
-            return True
-        return (status.st_size, status.st_mtime_ns) != self._stamp
-
-    def close(self) -> None:
-        """Closes the file; closing twice is harmless, and it happens by itself in the end."""
-        self._closer()
-
-
-class PlainSource(_File):
+class PlainSource(OpenFile):
     """A file that holds the text itself."""
 
     def __init__(self, path: Path, descriptor: int, stamp: tuple[int, int]) -> None:
@@ -124,14 +90,14 @@ class PlainSource(_File):
     def blocks(self) -> Iterator[bytes]:
         """Yields the text from its start in blocks of about `BLOCK_BYTES`."""
         self._position = 0
-        while block := _pread(self._descriptor, BLOCK_BYTES, self._position):
+        while block := pread(self.descriptor, BLOCK_BYTES, self._position):
             self._position += len(block)
             yield block
 
     def read(self, offset: int, length: int) -> bytes:
         """Returns `length` bytes of the text at `offset`, fewer at its end."""
         parts = []
-        while length > 0 and (part := _pread(self._descriptor, length, offset)):
+        while length > 0 and (part := pread(self.descriptor, length, offset)):
             parts.append(part)
             offset += len(part)
             length -= len(part)
@@ -148,7 +114,7 @@ class _Checkpoint:
     state: zlib._Decompress
 
 
-class GzipSource(_File):
+class GzipSource(OpenFile):
     """A gzip file of one or several members; a cut-off end gives the text up to there.
 
     Copies of the decompressor's state, one per 8 MB of text, make reading at an offset cost one
@@ -197,15 +163,17 @@ class GzipSource(_File):
         next_checkpoint = text_offset + _CHECKPOINT_BYTES
         while True:
             if not pending:
-                pending = _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
+                pending = pread(self.descriptor, _GZIP_INPUT_BYTES, file_offset)
                 file_offset += len(pending)
             # at the file's end the state can still hold text that did not fit into a block
             at_end = not pending
+            before = state.copy()
             try:
                 block = state.decompress(pending, BLOCK_BYTES)
             except zlib.error:
-                if record:
-                    self.truncated_archive = True
+                self.truncated_archive |= record
+                if block := _up_to_damage(before, pending):
+                    yield block
                 return
             if at_end and not block and not state.eof:
                 if record:
@@ -215,13 +183,14 @@ class GzipSource(_File):
             if state.eof:
                 pending = state.unused_data
                 while len(pending) < len(_GZIP_MAGIC) and (
-                    more := _pread(self._descriptor, _GZIP_INPUT_BYTES, file_offset)
+                    more := pread(self.descriptor, _GZIP_INPUT_BYTES, file_offset)
                 ):
                     file_offset += len(more)
                     pending += more
                 if pending.startswith(_GZIP_MAGIC):
                     state = zlib.decompressobj(wbits=31)
                 else:  # the end, or padding that archivers leave behind the last member
+                    self.truncated_archive |= record and bool(pending.strip(b"\0"))
                     pending = b""
             text_offset += len(block)
             if record:
@@ -235,3 +204,12 @@ class GzipSource(_File):
                 yield block
             if state.eof:
                 return
+
+
+def _up_to_damage(state: zlib._Decompress, packed: bytes) -> bytes:
+    """Returns the text that precedes the damage: the decompressor keeps back all of a bad read."""
+    parts = []
+    with suppress(zlib.error):
+        for at in range(len(packed)):
+            parts.append(state.decompress(packed[at : at + 1]))  # noqa: PERF401
+    return b"".join(parts)

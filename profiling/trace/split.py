@@ -21,6 +21,8 @@ _FIRST_INDENT = re.compile(rb"\s*?(\r?\n)([ \t]+)\{")
 CANDIDATE = re.compile(rb"\}\s*,\s*\{")
 ARRAY_END = re.compile(rb"\}\s*\]")
 _HEAD_LIMIT_BYTES = 256 << 20
+_SHOWN_HEAD_BYTES = 1 << 16
+_BLANKS = b"\xef\xbb\xbf \t\r\n"
 _MAX_GUESSES = 16
 _CANDIDATE_WINDOW_BYTES = 1 << 16
 
@@ -52,7 +54,11 @@ class Head:
 
 
 class NoEventsError(ValueError):
-    """The text has no event list; `kind` says what it is instead."""
+    """The text has no event list; `head` is its beginning."""
+
+    def __init__(self, what: str, head: bytes) -> None:
+        super().__init__(what)
+        self.head = head
 
 
 def split_head(blocks: Iterator[bytes]) -> tuple[Head, bytes]:
@@ -65,12 +71,12 @@ def split_head(blocks: Iterator[bytes]) -> tuple[Head, bytes]:
     searched = 0
     for block in blocks:
         text += block
-        start = text.lstrip(b"\xef\xbb\xbf \t\r\n")
+        start = text.lstrip(_BLANKS)
         if start.startswith(b"["):
             at = len(text) - len(start) + 1
             return Head(b"", is_list=True, events_offset=at), text[at:]
         if start and not start.startswith(b"{"):
-            raise NoEventsError("not JSON")
+            raise NoEventsError("not JSON", start[:_SHOWN_HEAD_BYTES])
         match = _EVENTS_KEY.search(text, max(0, searched - 64))
         if match is not None:
             head = Head(text[: match.start()], is_list=False, events_offset=match.end())
@@ -78,7 +84,9 @@ def split_head(blocks: Iterator[bytes]) -> tuple[Head, bytes]:
         searched = len(text)
         if searched > _HEAD_LIMIT_BYTES:
             break
-    raise NoEventsError("a JSON object without a list of events")
+    raise NoEventsError(
+        "a JSON object without a list of events", text.lstrip(_BLANKS)[:_SHOWN_HEAD_BYTES]
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def test_kinds_follow_phase_category_and_name(tmp_path: Path) -> None:
     loaded = read_trace(builder.write(tmp_path / "t.json"))
     assert [Kind(k).name for k in loaded.table.kind.tolist()] == [
         "OP", "ANNOTATION", "FRAME", "MODULE", "RUNTIME", "KERNEL", "MEMCPY", "MEMSET",
-        "DEVICE_ANNOTATION", "SYNC", "OVERHEAD", "OTHER", "COUNTER", "FLOW",
+        "DEVICE_ANNOTATION", "SYNC", "OVERHEAD", "SLICE", "COUNTER", "FLOW",
     ]  # fmt: skip
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 from tests.rows import codes, read_bytes, rows
-from tests.traces import LAYOUTS, Layout, render, trace
+from tests.traces import LAYOUTS, Layout, render, render_texts, trace
 
 from ptx.profiling.trace import source
 from ptx.profiling.trace.columns import Kind
@@ -107,7 +108,10 @@ def test_element_that_is_no_object_keeps_its_number(scratch: Path, element: str)
     text = "[" + ", ".join([json.dumps(_op("a")), element, json.dumps(_op("b"))]) + "]"
     loaded = read_bytes(scratch, text.encode())
     assert _names(loaded) == ["a", "", "b"]
-    assert (loaded.events, codes(loaded)) == (2, {})
+    assert (loaded.events, codes(loaded)) == (2, {"not-an-event": 1})
+    [problem] = loaded.problems
+    assert problem.positions == [1]
+    assert problem.dropped == [(text.index(f", {element}, ") + 2, len(element))]
 
 
 @pytest.mark.parametrize("layout", ["kineto", "compact", "lines", "pretty"])
@@ -243,3 +247,162 @@ def test_cut_archive_gives_all_text_that_its_bytes_hold(scratch: Path) -> None:
         assert len(rows(read_bytes(scratch, packed[:cut], 64))) == whole
         counts.append(whole)
     assert counts[0] < counts[-1]
+
+
+# --- what stands around the event list -----------------------------------------------------------
+
+
+_FOOTER = {"traceName": "t", "deviceProperties": [{"id": 0}, {"id": 1, "name": "B"}]}
+
+
+@pytest.mark.parametrize("layout", ["kineto", "compact", "lines", "pretty"])
+def test_file_cut_behind_its_events_is_truncated_and_keeps_whole_members(
+    scratch: Path, layout: Layout
+) -> None:
+    text = render([_op("a"), _op("b")], layout, {}, _FOOTER).rstrip()
+    end = text.rindex(b"]", 0, text.index(b'"traceName"')) + 1
+    name_end = text.index(b'"t"') + 3
+    for cut in range(end, len(text)):
+        loaded = read_bytes(scratch, text[:cut])
+        assert (_names(loaded), codes(loaded)) == (["a", "b"], {"truncated": 1}), text[:cut]
+        assert loaded.header.raw.get("traceName") == ("t" if cut >= name_end else None)
+        assert loaded.header.raw.get("deviceProperties") in (None, _FOOTER["deviceProperties"])
+
+
+@pytest.mark.parametrize("layout", ["kineto", "compact", "lines", "list"])
+@pytest.mark.parametrize("junk", [b"x", b'{"ph": "X"}', b', {"ph": "X", "name": "late"}]', b"\0\0"])
+def test_text_behind_the_end_is_told_to_be_lost(scratch: Path, layout: Layout, junk: bytes) -> None:
+    text = render([_op("a"), _op("b")], layout).rstrip()
+    loaded = read_bytes(scratch, text + junk)
+    problem = loaded.problems.get("bad-header")
+    assert _names(loaded) == ["a", "b"]
+    assert problem is not None
+    assert problem.dropped == [(len(text), len(junk))]
+
+
+def test_list_that_a_stray_bracket_ends_tells_the_rest_to_be_lost(scratch: Path) -> None:
+    first, late = json.dumps(_op("a")), json.dumps(_op("b"))
+    text = f'{{"traceEvents": [{first}], {late}], "traceName": "t"}}'.encode()
+    loaded = read_bytes(scratch, text)
+    lost = [place for problem in loaded.problems for place in problem.dropped]
+    assert any(at <= text.index(late.encode()) < at + size for at, size in lost)
+
+
+def test_damaged_member_of_the_header_costs_only_what_follows_it(scratch: Path) -> None:
+    text = b'{"schemaVersion": 1, "note": "say "hi"", "bad": }x{, "traceEvents": []}'
+    loaded = read_bytes(scratch, text)
+    problem = loaded.problems.get("bad-header")
+    assert loaded.header.raw["schemaVersion"] == 1
+    assert loaded.header.raw["note"] == 'say "hi"'
+    assert problem is not None
+    assert problem.dropped_bytes
+
+
+def test_header_text_with_half_a_surrogate_can_be_shown(scratch: Path) -> None:
+    text = b'{"a": "\\ud800", "b": "\xff", "traceEvents": []}'
+    for value in read_bytes(scratch, text).header.raw.values():
+        assert value.encode()
+
+
+# --- the end of an indented list, by another writer's hand --------------------------------------
+
+
+@pytest.mark.parametrize("odd", ['"ph": true', '"dur": {"a": 1}', '"args": 10', '"ts": []'])
+@pytest.mark.parametrize("block", [None, 64])
+def test_odd_last_event_of_another_layout_is_read_and_no_cut(
+    scratch: Path, odd: str, block: int | None
+) -> None:
+    body = "\n  },\n  ".join(f'{{\n    "ph": "X", "name": "e{k}", "ts": {k}' for k in range(3))
+    devices = '[\n  {\n    "id": 0\n  },\n  {\n    "id": 1\n  }\n  ]'
+    text = (
+        f'{{\n  "traceEvents": [\n  {body}\n  }},\n  {{"ph": "X", "name": "last", {odd}}}\n  ],\n'
+        f'  "deviceProperties": {devices}\n}}\n'
+    )
+    loaded = read_bytes(scratch, text.encode(), block)
+    assert _names(loaded) == ["e0", "e1", "e2", "last"]
+    assert {"refused", "truncated", "bad-header"}.isdisjoint(codes(loaded))
+    assert len(loaded.header.devices) == 2
+
+
+@pytest.mark.parametrize("element", ['"a[b"', '"{]}"', '"a, b"', '"\\u001b[0m"', '"say \\"x\\" ]"'])
+@pytest.mark.parametrize("layout", ["compact", "list", "lines"])
+def test_text_element_with_brackets_in_it_is_one_element(
+    scratch: Path, layout: Layout, element: str
+) -> None:
+    loaded = read_bytes(
+        scratch, render_texts([json.dumps(_op("a")), element, json.dumps(_op("b"))], layout)
+    )
+    assert _names(loaded) == ["a", "", "b"]
+    assert codes(loaded) == {"not-an-event": 1}
+
+
+def test_key_with_quotes_never_takes_the_start_of_the_next_event(scratch: Path) -> None:
+    damaged = '{"ph": "X", "t\x8a"\x02'
+    text = "[" + ", ".join([json.dumps(_op("a")), damaged, json.dumps(_op("b"))]) + "]"
+    loaded = read_bytes(scratch, text.encode("latin-1"))
+    lost = [place for problem in loaded.problems for place in problem.dropped]
+    start = text.index(json.dumps(_op("b")))
+    assert "b" in _names(loaded) or any(at <= start < at + size for at, size in lost)
+
+
+@pytest.mark.parametrize("opened", ['"x": [{"id": 0, "y": : 1', '"x": [1, {"y": nan', '"x": [[{'])
+@pytest.mark.parametrize("layout", ["compact", "list", "lines"])
+def test_list_that_is_never_closed_takes_in_no_other_event(
+    scratch: Path, layout: Layout, opened: str
+) -> None:
+    damaged = '{"ph": "X", "name": "damaged", "ts": 1, ' + opened + ', "dur": 1}'
+    texts = [json.dumps(_op("a")), damaged, json.dumps(_op("b")), json.dumps(_op("c"))]
+    loaded = read_bytes(scratch, render_texts(texts, layout))
+    assert _names(loaded) == ["a", "", "b", "c"]
+    assert codes(loaded)["refused"] == 1
+
+
+def test_places_of_what_is_lost_are_bytes_of_the_file(scratch: Path) -> None:
+    broken = '{"ph": "X", ]}'
+    events = [json.dumps(_op("größe" * 9), ensure_ascii=False), broken, json.dumps(_op("b"))]
+    text = ("[" + ", ".join(events) + "]").encode()
+    problem = read_bytes(scratch, text).problems.get("refused")
+    assert problem is not None
+    assert problem.dropped[0][0] == text.index(broken.encode())
+
+
+@pytest.mark.parametrize("layout", ["kineto", "compact", "lines", "list"])
+def test_event_of_unknown_keys_alone_counts_and_an_empty_one_does_not(
+    scratch: Path, layout: Layout
+) -> None:
+    texts = [json.dumps(_op("a")), '{"x": 1}', "{}", "{ }", json.dumps(_op("b"))]
+    loaded = read_bytes(scratch, render_texts(texts, layout))
+    assert (len(loaded.table), loaded.events) == (5, 3)
+    assert loaded.args.event(1) == {"x": 1}
+
+
+# --- archives ------------------------------------------------------------------------------------
+
+
+def _noisy(n: int) -> bytes:
+    return render([_op(hashlib.sha256(bytes([k])).hexdigest(), k) for k in range(n)], "kineto")
+
+
+@pytest.mark.parametrize("back", [1, 5, 8])
+def test_archive_with_a_wrong_check_sum_gives_all_its_text(scratch: Path, back: int) -> None:
+    packed = bytearray(gzip.compress(_noisy(30), mtime=0))
+    packed[-back] ^= 0x55
+    loaded = read_bytes(scratch, bytes(packed))
+    assert len(loaded.table) == 30
+    assert codes(loaded) == {"truncated-archive": 1}
+
+
+def test_small_archive_damaged_in_the_middle_gives_the_text_before(scratch: Path) -> None:
+    packed = bytearray(gzip.compress(_noisy(60), mtime=0))
+    packed[len(packed) * 2 // 3 :] = b"\xff" * 80
+    loaded = read_bytes(scratch, bytes(packed))
+    assert 20 < len(loaded.table) < 60
+    assert codes(loaded) == {"truncated": 1, "truncated-archive": 1}
+
+
+@pytest.mark.parametrize(("behind", "sound"), [(b"\0" * 512, True), (b"junk", False)])
+def test_bytes_behind_the_last_member_are_told_unless_they_are_padding(
+    scratch: Path, behind: bytes, sound: bool
+) -> None:
+    loaded = read_bytes(scratch, gzip.compress(_noisy(3), mtime=0) + behind)
+    assert codes(loaded) == ({} if sound else {"truncated-archive": 1})

@@ -219,11 +219,13 @@ def test_any_damage_inside_one_event_of_an_indented_file_harms_no_other(
     junk = noise.decode("utf-8", "surrogateescape")
     texts[k] = "{" + inside[:at] + junk + inside[at + replace :] + "}"
     loaded = read_bytes(scratch, render_texts(texts, "kineto"), block)
+    others = [expected_row(event, "OP") for i, event in enumerate(_EVENTS) if i != k]
     found = rows(loaded)
-    assert len(found) == _N
-    for i, event in enumerate(_EVENTS):
-        if i != k:
-            assert found[i] == expected_row(event, "OP")
+    if b"}" in noise:  # a brace that closes the event early can make two of it
+        assert [row for row in found if row in others] == others
+    else:
+        assert len(found) == _N
+        assert found[:k] + found[k + 1 :] == others
 
 
 @pytest.mark.parametrize("layout", ["compact", "lines", "list"])

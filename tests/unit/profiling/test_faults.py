@@ -14,7 +14,7 @@ from ptx.profiling.structure.structure import Structure, build_structure
 from ptx.profiling.trace.columns import Flag
 from ptx.profiling.trace.reader import read_trace
 
-_FAULTS = Path(__file__).parents[5] / "shared" / "faults"
+_FAULTS = Path(__file__).parents[4] / "shared" / "faults"
 _FILES = sorted(p.name for p in _FAULTS.glob("*.json") if not p.name.endswith(".expect.json"))
 
 
