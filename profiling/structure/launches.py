@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _ENQUEUES = re.compile(
     r"(?:cuda|cu|hip|hipDrv|cnrt|cn|musa|mu)(?:Ext|Module|Graph)*"
     r"(?:Launch(?!HostFunc)|Memcpy|Memset|InvokeKernel)"
-    r"|urEnqueue(?:Kernel|Mem|USM)"
+    r"|(?:ur|pi)Enqueue(?:Kernel|Mem|USM)"
     r"|zeCommandListAppend(?:Launch|Memory)"
+    r"|enqueueCommand memcpy|runFunction\b"
 )
 _PROOF_SHARE = 0.9
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 TOLERANCE_NS = 2
 """By so much a child may outlive its parent: what rounding of us with 3 decimals can do."""
 
+WHOLE_US_TOLERANCE_NS = 1000
+"""The same where the file has whole us only: start and duration were both rounded down."""
+
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -32,23 +35,47 @@ class Nesting:
     crossing: NDArray[np.bool_]
 
 
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What Python frames tell of themselves, one entry a slice, -1 where a slice tells nothing.
+
+    `number` ascends in the order of the calls of a thread; `caller` is the position of the frame
+    that made the call.
+    """
+
+    number: NDArray[np.int64]
+    caller: NDArray[np.int64]
+
+
 def nest(
     thread: NDArray[np.integer],
     start_ns: NDArray[np.int64],
     dur_ns: NDArray[np.int64],
     ev_idx: NDArray[np.integer],
+    calls: Calls | None = None,
+    tolerance_ns: int = TOLERANCE_NS,
 ) -> Nesting:
     """Returns the nesting of slices, thread by thread in ascending thread code.
 
-    A slice's parent is the nearest earlier slice of its thread that contains it whole, within
-    `TOLERANCE_NS` at the end. Slices that start together are ordered by `ev_idx` where all of
-    them have one (>= 0), else longest first, then by position.
+    A slice's parent is the nearest earlier slice of its thread that contains it whole, within the
+    tolerance at the end. Slices that start together are ordered by `ev_idx` or by the number of
+    their call where all of them have one, else longest first, then by position.
+
+    Args:
+        thread: a code for the thread of each slice.
+        start_ns: when each starts.
+        dur_ns: how long each lasts.
+        ev_idx: the profiler's own order, -1 where it gives none.
+        calls: settles what time cannot: a frame may outlive its caller, and one without length
+            that has a caller but called nothing holds nothing.
+        tolerance_ns: by so much a child may outlive its parent.
     """
-    order = _order(thread, start_ns, dur_ns, ev_idx)
+    order = _order(thread, start_ns, dur_ns, ev_idx, calls)
     start = start_ns[order]
     end = start + dur_ns[order]
     lane = np.asarray(thread)[order]
-    parent = _parents(lane, start, end)
+    reach = end if calls is None else _reach(lane, start, end, _places(order, calls.caller))
+    parent = _parents(lane, start, end, reach, tolerance_ns)
     depth = depths(parent)
     size = sizes(parent, depth)
     return Nesting(order, parent, depth, size, _crossing(lane, parent, depth, start, end))
@@ -59,6 +86,7 @@ def _order(
     start_ns: NDArray[np.int64],
     dur_ns: NDArray[np.int64],
     ev_idx: NDArray[np.integer],
+    calls: Calls | None,
 ) -> NDArray[np.int64]:
     n = len(start_ns)
     same_lane = thread[1:] == thread[:-1]
@@ -77,17 +105,52 @@ def _order(
     places = np.flatnonzero(in_tie)
     members = order[places]
     mine = group[places]
-    lacking = np.unique(mine[ev_idx[members] < 0])
-    by_ev_idx = ~np.isin(mine, lacking)
-    first_key = np.where(by_ev_idx, ev_idx[members], -dur_ns[members])
+    first_key = -dur_ns[members]
+    for number in (ev_idx,) if calls is None else (ev_idx, calls.number):
+        lacking = np.unique(mine[number[members] < 0])
+        first_key = np.where(np.isin(mine, lacking), first_key, number[members])
     order[places] = members[np.lexsort((members, first_key, mine))]
     return order
 
 
+def _places(order: NDArray[np.int64], caller: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the callers, in the order, as places in it; -1 for none."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    position = caller[order]
+    return np.where(position >= 0, place[position], -1)
+
+
+def _reach(
+    lane: NDArray[np.integer],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    caller: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Returns until when each slice may hold others: its end, or that of a call it made.
+
+    A call counts only if it starts while its caller runs; what starts later fits by no rounding.
+    Calls in a row that were too short for the clock lie in each other by time; those that called
+    nothing may hold nothing.
+    """
+    outlives = (caller >= 0) & (caller < np.arange(len(caller)))
+    outlives &= (lane[caller] == lane) & (start < end[caller]) & (end > end[caller])
+    reach = end.copy()
+    np.maximum.at(reach, caller[outlives], end[outlives])
+    is_caller = np.zeros(len(caller), bool)
+    is_caller[caller[caller >= 0]] = True
+    reach[(end == start) & (caller >= 0) & ~is_caller] -= 1
+    return reach
+
+
 def _parents(
-    lane: NDArray[np.integer], start: NDArray[np.int64], end: NDArray[np.int64]
+    lane: NDArray[np.integer],
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    reach: NDArray[np.int64],
+    tolerance_ns: int,
 ) -> NDArray[np.int32]:
-    """Returns for each slice the nearest earlier one whose end reaches far enough.
+    """Returns for each slice the nearest earlier one that reaches far enough.
 
     Every slice first points at its predecessor, then all jump to where that one points, until
     each stands on one that contains it. A jump skips only slices that end too early, since the
@@ -97,8 +160,8 @@ def _parents(
     if n == 0:
         return np.zeros(0, np.int32)
     # what the parent's end must reach: the own end less the tolerance, but past the own start
-    need = np.maximum(end - TOLERANCE_NS, np.minimum(end, start + 1))
-    ends = np.append(end, _NEVER)  # index -1 stands for "no parent" and contains everything
+    need = np.maximum(end - tolerance_ns, np.minimum(end, start + 1))
+    ends = np.append(reach, _NEVER)  # index -1 stands for "no parent" and contains everything
     at = np.arange(-1, n - 1, dtype=np.int32)
     at[1:][lane[1:] != lane[:-1]] = -1
     at = np.append(at, np.int32(-1))

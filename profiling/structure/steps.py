@@ -52,7 +52,8 @@ def find_steps(table: EventTable, span_ns: int) -> Steps:
     Steps are `ProfilerStep#N` marks; without them, the time from the end of one `Optimizer.step`
     to the end of the next on its thread; without two of those, the whole trace.
     """
-    annotations = table.of_kind(Kind.ANNOTATION)
+    # some vendors write the marks as ops
+    annotations = table.of_kind(Kind.ANNOTATION, Kind.OP)
     marks = annotations[table.names_matching(_MARK)[table.name[annotations]]]
     if len(marks):
         return _from_marks(table, _one_thread(table, marks))

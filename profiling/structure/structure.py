@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptx.profiling.structure.activities import Activities, counted_durations
+from ptx.profiling.structure.autograd import forward_of
+from ptx.profiling.structure.flows import link_by_flow
 from ptx.profiling.structure.intervals import covered, merge
 from ptx.profiling.structure.launches import enqueues, launch_of, op_by_external_id
-from ptx.profiling.structure.nesting import nest
+from ptx.profiling.structure.nesting import TOLERANCE_NS, WHOLE_US_TOLERANCE_NS, Calls, nest
 from ptx.profiling.structure.steps import find_steps
 from ptx.profiling.structure.sums import sum_nodes
 from ptx.profiling.structure.tree import NodeKind, join_activities
@@ -29,10 +31,11 @@ if TYPE_CHECKING:
     from ptx.profiling.structure.steps import Steps
     from ptx.profiling.structure.sums import NodeSums
     from ptx.profiling.structure.tree import Tree
+    from ptx.profiling.trace.columns import EventTable
     from ptx.profiling.trace.reader import TraceFile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Structure:
     """A trace file with its op tree, launch links, activities and steps.
 
@@ -62,6 +65,11 @@ class Structure:
     def module(self) -> NDArray[np.int32]:
         """The nearest module above each node, as a node; -1 for none."""
         return self.tree.nearest((NodeKind.MODULE,))
+
+    @cached_property
+    def forward(self) -> NDArray[np.int32]:
+        """The forward op of each node that is a backward op, as an event id; -1 for none."""
+        return forward_of(self.trace.table, self.tree)
 
     @cached_property
     def devices(self) -> NDArray[np.int32]:
@@ -104,11 +112,20 @@ def build_structure(trace: TraceFile) -> Structure:
     hosts = table.of_kind(*HOST_KINDS)
     hosts = hosts[(table.flags[hosts] & np.uint8(Flag.NO_TIMESTAMP)) == 0]
     lane = _lanes_by_first_event(table.thread[hosts], table.start_ns[hosts])
-    nesting = nest(lane, table.start_ns[hosts], table.dur_ns[hosts], _op_indices(trace, hosts))
+    nesting = nest(
+        lane,
+        table.start_ns[hosts],
+        table.dur_ns[hosts],
+        _op_indices(trace, hosts),
+        _calls(table, hosts),
+        _tolerance_ns(table, hosts),
+    )
 
     events = table.of_kind(*ACTIVITY_KINDS)
     launch = launch_of(table, events)
     launch[launch >= 0] = np.where(np.isin(launch[launch >= 0], hosts), launch[launch >= 0], ABSENT)
+    by_flow, op_by_flow = link_by_flow(table, events, launch)
+    launch = np.where(launch >= 0, launch, by_flow)
     is_launch = np.zeros(len(table), bool)
     is_launch[launch[launch >= 0]] = True
     calls = table.of_kind(Kind.RUNTIME)
@@ -117,6 +134,7 @@ def build_structure(trace: TraceFile) -> Structure:
     tree = join_activities(table, hosts, nesting, events, launch)
     op = _ops_above(tree, launch)
     direct = op_by_external_id(table, events, launch, op)
+    direct = np.where(direct >= 0, direct, np.where(launch >= 0, ABSENT, op_by_flow))
     if (direct >= 0).any():
         tree = join_activities(table, hosts, nesting, events, np.where(launch >= 0, launch, direct))
         op = np.where(launch >= 0, op, direct).astype(np.int32)
@@ -148,6 +166,35 @@ def _lanes_by_first_event(
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first), dtype=np.int32)
     return rank[thread]
+
+
+def _tolerance_ns(table: EventTable, hosts: NDArray[np.int32]) -> int:
+    """Returns by how much a child may outlive its parent: the file's own step of time tells."""
+    whole = not (table.start_ns[hosts] % 1000).any() and not (table.dur_ns[hosts] % 1000).any()
+    return WHOLE_US_TOLERANCE_NS if whole else TOLERANCE_NS
+
+
+def _calls(table: EventTable, hosts: NDArray[np.int32]) -> Calls | None:
+    """Returns what frames tell of their callers, None where a trace has no frames.
+
+    Only a caller on the frame's own thread counts: the first frame of autograd's thread names the
+    frame of the main thread that called backward.
+    """
+    if len(table.python_id.rows) == 0:
+        return None
+    number = table.python_id.at(hosts)
+    wanted = table.python_parent_id.at(hosts)
+    frames = np.flatnonzero(number != ABSENT)
+    frames = frames[np.argsort(number[frames], kind="stable")]
+    asking = np.flatnonzero(wanted != ABSENT)
+    first = np.searchsorted(number[frames], wanted[asking], "left")
+    behind = np.searchsorted(number[frames], wanted[asking], "right")
+    unique = behind - first == 1
+    asking, found = asking[unique], frames[first[unique]]
+    near = (table.thread[hosts[asking]] == table.thread[hosts[found]]) & (asking != found)
+    caller = np.full(len(hosts), ABSENT, np.int64)
+    caller[asking[near]] = found[near]
+    return Calls(number, caller)
 
 
 def _op_indices(trace: TraceFile, hosts: NDArray[np.int32]) -> NDArray[np.int32]:

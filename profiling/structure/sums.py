@@ -96,13 +96,18 @@ def _busy(
     devices = device[crowd] - device.min() if len(device) else device
     width = int(devices.max()) + 1 if len(devices) else 1
     start, end = start[crowd], end[crowd]
+    # deepest first, so that all activities of a subtree have come up when its node's turn comes
+    level = int(tree.depth[node].max(initial=0))
     while len(node):
-        ids, group = np.unique(node * width + devices, return_inverse=True)
-        union = union_by_group(group, start, end, len(ids))
+        here = np.flatnonzero(tree.depth[node] == level)
+        ids, group = np.unique(node[here] * width + devices[here], return_inverse=True)
+        union = union_by_group(group, start[here], end[here], len(ids))
         np.add.at(busy, ids // width, union)
-        node = tree.parent[node].astype(np.int64)
-        keep = node >= 0
-        node, start, end, devices = node[keep], start[keep], end[keep], devices[keep]
+        node[here] = tree.parent[node[here]]
+        level -= 1
+        if (node < 0).any():
+            keep = node >= 0
+            node, start, end, devices = node[keep], start[keep], end[keep], devices[keep]
     return busy
 
 

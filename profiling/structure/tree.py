@@ -33,6 +33,7 @@ class NodeKind(IntEnum):
 _NODE_KINDS = {
     Kind.OP: NodeKind.OP,
     Kind.ANNOTATION: NodeKind.ANNOTATION,
+    Kind.SLICE: NodeKind.ANNOTATION,
     Kind.MODULE: NodeKind.MODULE,
     Kind.FRAME: NodeKind.FRAME,
     Kind.RUNTIME: NodeKind.RUNTIME,
