@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ptx.profiling.trace.columns import ABSENT, Kind
+from ptx.profiling.trace.columns import ABSENT, Flag, Kind, Phase
 from ptx.profiling.trace.problems import FIRST_POSITIONS
 
 if TYPE_CHECKING:
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 Severity = Literal["error", "warning", "note"]
 
 _ERRORS = frozenset(
-    ("truncated", "truncated-archive", "changed", "refused", "no-device-activity", "clock-skew")
+    (
+        *("truncated", "truncated-archive", "changed", "refused"),
+        *("no-events", "no-device-activity", "clock-skew"),
+    )
 )
 _NOTES = frozenset(
     (
@@ -67,10 +70,23 @@ class Diagnosis:
 
 def diagnose(structure: Structure) -> Diagnosis:
     """Returns what is wrong with a trace, worst first, and what it lacks."""
+    return Diagnosis(find_problems(structure), tuple(_missing(structure)))
+
+
+def find_problems(structure: Structure) -> tuple[Finding, ...]:
+    """Returns what is wrong with a trace, worst first; reads nothing from the file."""
     found = [*_from_reading(structure), *_from_structure(structure)]
     order: tuple[Severity, ...] = ("error", "warning", "note")
     found.sort(key=lambda problem: order.index(problem.severity))
-    return Diagnosis(tuple(found), tuple(_missing(structure)))
+    return tuple(found)
+
+
+def is_empty(structure: Structure) -> bool:
+    """Returns whether a trace holds no slice but the marks of the profiler's own window."""
+    table = structure.trace.table
+    marks = [code for code, text in enumerate(table.categories) if text == "Trace"]
+    slices = (table.phase == Phase.COMPLETE) | (table.phase == Phase.BEGIN)
+    return not (slices & ~np.isin(table.category, marks)).any()
 
 
 def severity_of(code: str) -> Severity:
@@ -84,28 +100,33 @@ def _finding(code: str, message: str, events: NDArray[np.integer]) -> Finding:
 
 
 def _from_reading(structure: Structure) -> Iterator[Finding]:
+    behind = len(structure.trace.table)  # where a cut event would stand there is none to show
     for problem in structure.trace.problems:
         message = problem.message
         if problem.dropped_bytes:
             places = ", ".join(f"byte {offset}" for offset, _ in problem.dropped)
-            message += f" ({problem.dropped_bytes:,} bytes lost, at {places})"
+            more = ", ..." if problem.count > len(problem.dropped) else ""
+            message += f" ({problem.dropped_bytes:,} bytes lost, at {places}{more})"
         yield Finding(
             problem.code,
             severity_of(problem.code),
             problem.count,
             message,
-            tuple(problem.positions),
+            tuple(event for event in problem.positions if event < behind),
         )
 
 
 def _from_structure(structure: Structure) -> Iterator[Finding]:
     table, activities = structure.trace.table, structure.activities
+    if is_empty(structure):
+        message = "no slice in the file: the profiler window held no step; was prof.step() called?"
+        yield Finding("no-events", severity_of("no-events"), 1, message, ())
     launches = np.flatnonzero(structure.is_launch)
     if len(launches) and not len(activities):
         yield _finding(
             "no-device-activity",
-            "launches but no kernels: another profiler held the device, or ProfilerActivity.CUDA "
-            "was off",
+            "launches, but no kernels: another profiler (ncu, nsys, DCGM) held the device, or "
+            "ProfilerActivity.CUDA was off",
             launches,
         )
     if activities.overruns.any():
@@ -115,16 +136,7 @@ def _from_structure(structure: Structure) -> Iterator[Finding]:
             activities.event[activities.overruns],
         )
     yield from _unlinked(structure)
-    early = table.start_ns[activities.event] - table.start_ns[activities.launch]
-    skewed = (activities.launch >= 0) & (early < 0)
-    if skewed.any():
-        worst = int(-early[skewed].min())
-        yield _finding(
-            "clock-skew",
-            f"activities start before their launch, by up to {worst:,} ns: the clocks of host and "
-            "device differ by at least that",
-            activities.event[skewed],
-        )
+    yield from _clock_skew(structure)
     carried = np.zeros(len(table), bool)
     carried[activities.launch[activities.launch >= 0]] = True
     idle_launches = np.flatnonzero(structure.is_launch & ~carried)
@@ -137,24 +149,55 @@ def _from_structure(structure: Structure) -> Iterator[Finding]:
     if structure.crossing_slices:
         yield Finding(
             "crossing-slices",
-            "note",
+            severity_of("crossing-slices"),
             structure.crossing_slices,
             "slices cross on a thread; put under the nearest that contains them",
             (),
         )
 
 
+def _clock_skew(structure: Structure) -> Iterator[Finding]:
+    """Measures by how much activities start before the launch that caused them begins."""
+    table, activities = structure.trace.table, structure.activities
+    linked = (activities.launch >= 0) & _timed(structure)
+    lead_ns = table.start_ns[activities.launch] - table.start_ns[activities.event]
+    early = linked & (lead_ns > 0)
+    if early.any():
+        share = f"{int(early.sum()):,} of {int(linked.sum()):,}"
+        yield _finding(
+            "clock-skew",
+            f"activities start before their launch begins ({share}), by up to "
+            f"{int(lead_ns[early].max()):,} ns: the clocks of host and device differ by at least "
+            "that, and so do queue delays",
+            activities.event[early],
+        )
+
+
 def _unlinked(structure: Structure) -> Iterator[Finding]:
-    """Tells activities launched before the trace from those whose launch is simply missing."""
+    """Tells activities launched before the trace from those whose launch is simply missing.
+
+    A stream works in order: what comes before the first activity whose launch is known was
+    launched before it. What comes before any call of the file was so on every stream.
+    """
     table, activities = structure.trace.table, structure.activities
     lost = activities.launch == ABSENT
     if not lost.any():
         return
+    timed = _timed(structure)
     calls = table.of_kind(Kind.RUNTIME)
+    start = table.start_ns[activities.event]
     first_call = int(table.start_ns[calls].min()) if len(calls) else 0
-    linked = activities.event[~lost]
-    first_linked = int(table.start_ns[linked].min()) if len(linked) else 0
-    before = lost & (table.start_ns[activities.event] < max(first_call, first_linked))
+    lanes = np.stack((table.device[activities.event], table.stream[activities.event]))
+    _, lane = np.unique(lanes, axis=1, return_inverse=True)
+    lane = lane.reshape(-1)
+    first_linked = np.full(int(lane.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first_linked, lane[~lost & timed], start[~lost & timed])
+    known = first_linked < np.iinfo(np.int64).max
+    if known.any():
+        first_linked[~known] = first_linked[known].min()
+    else:
+        first_linked[:] = 0
+    before = lost & timed & (start < np.maximum(first_linked[lane], first_call))
     if before.any():
         yield _finding(
             "before-the-trace",
@@ -164,42 +207,51 @@ def _unlinked(structure: Structure) -> Iterator[Finding]:
     if (lost & ~before).any():
         yield _finding(
             "activities-without-launch",
-            "activities have no launch in the file",
+            "activities have no launch in the file; they count in no op and in no step",
             activities.event[lost & ~before],
         )
 
 
+def _timed(structure: Structure) -> NDArray[np.bool_]:
+    flags = structure.trace.table.flags[structure.activities.event]
+    timed: NDArray[np.bool_] = (flags & np.uint8(Flag.NO_TIMESTAMP)) == 0
+    return timed
+
+
 def _missing(structure: Structure) -> Iterator[Missing]:
-    table = structure.trace.table
+    """Yields what the profiler could have recorded; a trace without ops is none of PyTorch's."""
+    table, flag = structure.trace.table, structure.trace.header.flag
     by_kind = np.bincount(table.kind, minlength=len(Kind))
     ops = table.of_kind(Kind.OP)
-    if len(ops) and not len(structure.activities):
+    if not len(ops):
+        return
+    if not len(structure.activities):
         yield Missing(
             "ProfilerActivity.CUDA",
             "the kernels that the ops launched, busy and idle time of the device",
             "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
         )
-    if len(ops) and structure.steps.source != "ProfilerStep":
+    if structure.steps.source != "ProfilerStep":
         yield Missing(
             "steps",
-            "figures per step",
-            "prof.step()  # at the end of each iteration, inside `with profile(...) as prof:`",
+            "each step on its own, so that warm-up and outliers stand out",
+            "prof.step()  # at the end of each iteration",
         )
-    if len(ops) and not _has_shapes(structure, ops):
+    if not _has_shapes(structure, ops):
         yield Missing(
             "record_shapes",
             "shapes, strides and dtypes of every op's inputs",
             "profile(record_shapes=True)",
         )
-    if len(ops) and not by_kind[Kind.FRAME] and not by_kind[Kind.MODULE]:
+    if not (by_kind[Kind.FRAME] or by_kind[Kind.MODULE] or flag("with_stack")):
         yield Missing(
             "with_stack", "modules and the source line behind each op", "profile(with_stack=True)"
         )
-    if len(ops) and not by_kind[Kind.MEMORY]:
+    if not (by_kind[Kind.MEMORY] or flag("profile_memory")):
         yield Missing(
             "profile_memory", "allocations and the memory curve", "profile(profile_memory=True)"
         )
-    if len(ops) and structure.trace.header.torch_version is None:
+    if structure.trace.header.torch_version is None:
         yield Missing(
             "torch version",
             "which PyTorch made the trace",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ptx.profiling.structure.structure import Structure
+    from ptx.profiling.structure.tree import Tree
 
 CAUSES = ("op", "python", "launch", "sync", "alloc", "data", "other")
 _OP, _PYTHON, _LAUNCH, _SYNC, _ALLOC, _DATA, _OTHER = range(len(CAUSES))
@@ -44,12 +46,30 @@ class IdleCharge:
     cause: NDArray[np.uint8]
     uncharged_ns: int
 
+    def table_by_cause(self, tree: Tree) -> NDArray[np.int64]:
+        """Returns the charge of every subtree, one row a cause, one column a node."""
+        rows = [
+            subtree_sums(tree, np.where(self.cause == k, self.own_ns, 0))
+            for k in range(len(CAUSES))
+        ]
+        return np.stack(rows)
+
     def by_cause(self, first: int, last: int) -> dict[str, int]:
         """Returns the charge of the nodes [first, last) by cause, for a subtree's slice."""
         own, cause = self.own_ns[first:last], self.cause[first:last]
         total = np.zeros(len(CAUSES), np.int64)
         np.add.at(total, cause, own)
         return dict(zip(CAUSES, total.tolist(), strict=True))
+
+
+_known: WeakKeyDictionary[Structure, IdleCharge | None] = WeakKeyDictionary()
+
+
+def idle_of(structure: Structure) -> IdleCharge | None:
+    """Returns `charge_idle` of a trace, computed once as long as the trace is in use."""
+    if structure not in _known:
+        _known[structure] = charge_idle(structure)
+    return _known[structure]
 
 
 def charge_idle(structure: Structure) -> IdleCharge | None:

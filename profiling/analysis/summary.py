@@ -11,12 +11,13 @@ import numpy as np
 from ptx.profiling.analysis.tables import KernelRow, OpRow, kernel_rows, op_rows
 from ptx.profiling.analysis.vendors import vendor_of
 from ptx.profiling.structure.intervals import union_by_group
-from ptx.profiling.trace.columns import Kind
+from ptx.profiling.trace.columns import ACTIVITY_KINDS, Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ptx.profiling.structure.structure import Structure
+    from ptx.profiling.trace.reader import TraceFile
 
 TOP_ROWS = 10
 # ops that torch.compile's own run time adds around the ones it calls
@@ -147,6 +148,13 @@ def summarise(structure: Structure) -> Summary:
         top_kernels=tuple(kernel_rows(structure)[:TOP_ROWS]),
         warnings=warnings_of(structure),
     )
+
+
+def format_of(trace: TraceFile) -> str:
+    """Returns "kineto" for a trace of PyTorch's profiler or a relative of it, else "chrome"."""
+    torch_kinds = (Kind.OP, Kind.RUNTIME, Kind.FRAME, Kind.MODULE, *ACTIVITY_KINDS)
+    known = trace.header.is_kineto or len(trace.table.of_kind(*torch_kinds)) > 0
+    return "kineto" if known else "chrome"
 
 
 def warnings_of(structure: Structure) -> tuple[TraceWarning, ...]:

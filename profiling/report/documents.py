@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptx.profiling.analysis.doctor import diagnose
-from ptx.profiling.analysis.summary import summarise, warnings_of
+from ptx.profiling.analysis.idle import CAUSES, idle_of
+from ptx.profiling.analysis.ranks import rank_of
+from ptx.profiling.analysis.summary import format_of, summarise, warnings_of
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import ACTIVITY_KINDS
@@ -50,13 +52,12 @@ def summary_document(structure: Structure) -> dict[str, Any]:
     """Returns `ptx.summary/1`."""
     trace, summary = structure.trace, summarise(structure)
     header = trace.header
-    has_ops = summary.counts.ops > 0
     return {
         **envelope(structure, "ptx.summary/1"),
-        "format": "kineto" if header.is_kineto or has_ops else "chrome",
+        "format": format_of(trace),
         "producer": None,
         "torch_version": header.torch_version,
-        "rank": header.rank,
+        "rank": rank_of(trace),
         "world_size": header.world_size,
         "flags": {name: header.flag(name) for name in _FLAGS},
         "devices": [asdict(d) for d in summary.devices],
@@ -163,6 +164,8 @@ def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[di
     table, tree, sums = structure.trace.table, structure.tree, structure.sums
     activities = structure.activities
     step_of = structure.step_of_nodes()
+    charge = idle_of(structure)
+    by_cause = charge.table_by_cause(tree) if charge else np.zeros((0, 0), np.int64)
     host = ~np.isin(table.kind[tree.event], [int(k) for k in ACTIVITY_KINDS])
     for node in nodes.tolist():
         event, parent = int(tree.event[node]), int(tree.parent[node])
@@ -187,14 +190,16 @@ def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[di
             "self_ns": int(sums.self_ns[node]) if on_host else dur_ns,
             "gpu_sum_ns": int(sums.gpu_sum_ns[node]),
             "gpu_busy_ns": int(sums.gpu_busy_ns[node]),
-            "idle_ns": None,
-            "idle_by": None,
+            "idle_ns": int(charge.total_ns[node]) if charge and on_host else None,
+            "idle_by": dict(zip(CAUSES, by_cause[:, node].tolist(), strict=True))
+            if charge and on_host
+            else None,
             "kernels": int(sums.kernels[node]),
             "step": structure.steps.names[step] if step >= 0 else None,
             "queue_delay_ns": delay,
             "inputs": None,
             "effect": None,
-            "forward": None,
+            "forward": _or_none(int(structure.forward[node])),
         }
 
 

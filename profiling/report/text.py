@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from ptx.profiling.analysis.doctor import diagnose
-from ptx.profiling.analysis.summary import summarise
+from ptx.profiling.analysis.ranks import rank_of
+from ptx.profiling.analysis.summary import format_of, summarise
 from ptx.profiling.report.table import Column, table
 from ptx.profiling.report.units import format_count, format_ns, format_share
 from ptx.profiling.sanitise import clean
@@ -78,16 +80,26 @@ def _heading(structure: Structure, summary: Summary) -> Iterator[str]:
     ] or ["no GPU"]
     if header.torch_version:
         line.append(f"torch {clean(header.torch_version)}")
-    if header.rank is not None:
-        line.append(f"rank {header.rank} of {header.world_size or '?'}")
+    rank = rank_of(structure.trace)
+    if rank is not None:
+        line.append(f"rank {rank} of {header.world_size or '?'}")
     yield "  ".join(line)
+    if format_of(structure.trace) == "chrome":
+        slices = format_count(len(structure.tree))
+        yield (
+            f"{format_count(counts.events)} events: {slices} slices; "
+            "no trace of PyTorch's profiler, shown as it is"
+        )
+        yield f"span {format_ns(time.span_ns)}"
+        return
     yield (
         f"{format_count(counts.events)} events: {format_count(counts.ops)} ops, "
         f"{format_count(counts.launches)} launches, {format_count(counts.kernels)} kernels, "
         f"{format_count(counts.memcpy)} memcpy, {format_count(counts.memset)} memset"
     )
     if not summary.devices:
-        yield f"span {format_ns(time.span_ns)}   {_NO_GPU}"
+        advice = f"   {_NO_GPU}" if counts.ops else ""
+        yield f"span {format_ns(time.span_ns)}{advice}"
         return
     whole = time.span_ns * len(summary.devices)
     yield (
@@ -144,28 +156,46 @@ def _late(step: StepRow) -> str:
     return f"its kernels ran until {format_ns(after)} after its end"
 
 
-def doctor_text(structure: Structure) -> Iterator[str]:
-    """Yields the lines of `ptx doctor`: links, problems worst first, what was not recorded."""
+def doctor_text(structure: Structure, width: int = 80) -> Iterator[str]:
+    """Yields the lines of `ptx doctor`: links, problems worst first, what was not recorded.
+
+    Prose is wrapped to `width` cells; a line of code to copy is never broken.
+    """
     diagnosis = diagnose(structure)
     activities = structure.activities
     linked = int((activities.launch >= 0).sum())
-    yield clean(structure.trace.path.name) + ("  sound" if diagnosis.sound else "  NOT SOUND")
+    verdict = "sound" if diagnosis.sound else "NOT SOUND"
+    yield from _hanging("", f"{clean(structure.trace.path.name)}  {verdict}", width)
     if len(activities):
-        word = "ok" if linked == len(activities) else "note"
-        yield (
-            f"{word:<8}{format_count(linked)} of {format_count(len(activities))} activities linked "
-            f"to a launch, {format_count(int((activities.op >= 0).sum()))} to an op"
+        yield from _hanging(
+            "ok" if linked == len(activities) else "note",
+            f"{format_count(linked)} of {format_count(len(activities))} activities linked to a "
+            f"launch, {format_count(int((activities.op >= 0).sum()))} to an op",
+            width,
         )
     for problem in diagnosis.problems:
         first = ", ".join(str(event) for event in problem.events[:3])
-        where = f" (first events: {first})" if first else ""
-        yield (
-            f"{problem.severity:<8}{problem.code}: {format_count(problem.count)}: "
-            f"{clean(problem.message)}{where}"
-        )
+        more = ", ..." if len(problem.events) > 3 else ""
+        where = f" (first events: {first}{more})" if first else ""
+        count = f" ({format_count(problem.count)})" if problem.count > 1 else ""
+        text = f"{problem.code}{count}: {clean(problem.message)}{where}"
+        yield from _hanging(problem.severity, text, width)
     for missing in diagnosis.missing:
-        yield f"{'lack':<8}{missing.flag}: would show {missing.what_it_would_show}"
-        yield f"{'':<8}    {missing.how}"
+        text = f"{missing.flag}: would show {missing.what_it_would_show}"
+        yield from _hanging("lack", text, width)
+        yield f"{'':<12}{missing.how}"
+
+
+def _hanging(word: str, text: str, width: int) -> Iterator[str]:
+    """Yields text wrapped behind a word in a column of its own; the title has none."""
+    indent = " " * (8 if word else 0)
+    yield from textwrap.wrap(
+        text,
+        width,
+        initial_indent=word.ljust(len(indent)),
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
 
 
 def kernel_table(rows: list[KernelRow], whole_ns: int) -> Iterator[str]:

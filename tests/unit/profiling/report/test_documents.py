@@ -141,6 +141,18 @@ class TestTree:
         assert {n["event"]: n["gpu_sum_ns"] for n in nodes if n["gpu_sum_ns"]} == dict(total)
 
 
+    def test_idle_of_a_node_is_split_by_cause_and_lies_within_its_step(self, name: str) -> None:
+        structure = structure_of(name)
+        idle = {s["event"]: s["idle_ns"] for s in summary_document(structure)["steps"]}
+        for node in node_documents(structure, select_nodes(structure)):
+            if node["kind"] == "activity":
+                assert node["idle_ns"] is node["idle_by"] is None
+                continue
+            assert sum(node["idle_by"].values()) == node["idle_ns"] >= 0
+            if node["event"] in idle:
+                assert node["idle_ns"] <= idle[node["event"]]
+
+
 @pytest.mark.parametrize("name", NAMES)
 class TestKernels:
     def test_totals_by_name_equal_a_plain_sum(self, name: str) -> None:
