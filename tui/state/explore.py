@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _KERNEL = Column("kernel", 24, left=True, cut="middle")
 _WIDE_KERNEL = Column("kernel", 34, left=True, cut="middle")
 _GPU = Column("GPU", 7)
+_IDLE = Column("idle", 7)
 _CPU = Column("CPU", 7)
 _SELF = Column("self", 7)
 _COUNT = Column("n", 5)
@@ -60,8 +61,10 @@ class ExploreRows:
 
     @property
     def cost(self) -> NDArray[np.int64]:
-        """Returns what rows are weighed by: GPU busy time, CPU time where there is no GPU."""
-        return self.lens.gpu_busy_ns if self.has_gpu else self.lens.cpu_ns
+        """Returns what rows are weighed by: GPU busy and idle, CPU time where there is no GPU."""
+        if not self.has_gpu:
+            return self.lens.cpu_ns
+        return self.lens.gpu_busy_ns + self.lens.idle_ns
 
     def arrange(self, *, by_cost: bool, filter_text: str) -> None:
         """Orders siblings by cost or by time, and leaves only rows that hold a text."""
@@ -92,13 +95,13 @@ class ExploreRows:
         """Returns the columns; the bar, `n` and the kernel give way first when it is narrow."""
         if not self.has_gpu:
             return [_CPU, _SELF, _SHARE, _BAR] if width >= 60 else [_CPU, _SELF]
-        columns = [_GPU, _SHARE]
+        columns = [_GPU, _IDLE, _SHARE]
         if width >= 70:
             columns.append(_BAR)
         if width >= 100:
-            columns = [_KERNEL, _GPU, _COUNT, _SHARE, _BAR]
+            columns = [_KERNEL, _GPU, _IDLE, _COUNT, _SHARE, _BAR]
         if width >= 118:
-            columns = [_WIDE_KERNEL, _GPU, _CPU, _COUNT, _SHARE, _BAR]
+            columns = [_WIDE_KERNEL, _GPU, _IDLE, _COUNT, _SHARE, _BAR]
         return columns
 
     def row(self, node: int, columns: Sequence[Column]) -> Row:
@@ -137,6 +140,8 @@ class ExploreRows:
             return self._kernel_cell(node)
         if column is _GPU:
             return _time_cell(self.gpu_ns(node))
+        if column is _IDLE:
+            return _time_cell(int(lens.idle_ns[node]))
         if column is _CPU:
             return _time_cell(int(lens.cpu_ns[node]))
         if column is _SELF:
@@ -146,8 +151,17 @@ class ExploreRows:
         part, whole = int(self.cost[node]), self._base_ns(node)
         if column is _SHARE:
             return Cell(format_share(part, whole))
-        filled = min(_BAR.width, round(_BAR.width * part / whole)) if whole > 0 else 0
-        return Cell(self.glyphs.full * filled, "kernel" if self.has_gpu else "host")
+        return self._bar(node, part, whole)
+
+    def _bar(self, node: int, part: int, whole: int) -> Cell:
+        """Returns the row's share as a bar: full for the GPU's part, dots for the idle one."""
+        if whole <= 0:
+            return Cell("")
+        cells = min(_BAR.width, round(_BAR.width * part / whole))
+        if not self.has_gpu:
+            return Cell(self.glyphs.full * cells, "host")
+        full = min(cells, round(_BAR.width * int(self.lens.gpu_busy_ns[node]) / whole))
+        return Cell(self.glyphs.full * full + self.glyphs.idle * (cells - full), "kernel")
 
     def gpu_ns(self, node: int) -> int:
         """Returns the GPU column: what the row launched; of the step's row what the clock says."""

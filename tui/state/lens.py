@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptx.profiling.analysis.idle import idle_of
 from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.structure.tree import NodeKind
@@ -49,10 +50,10 @@ class Lens:
 
     `outer` and `inner` are the first and last node of the chain that a row stands for; -1 for a
     row that groups others and is no node itself (`titles` names it); `length` is the number of
-    nodes joined. `hidden` counts the children
-    that the layers leave out. `gpu_busy_ns` and `gpu_sum_ns` are what the row launched, `kernels`
-    how many kernels, `cpu_ns` and `self_ns` its time on the host. `activities` holds the
-    activities that no op owns, by the row that lists them.
+    nodes joined. `hidden` counts the children that the layers leave out. `gpu_busy_ns` and
+    `gpu_sum_ns` are what the row launched, `idle_ns` the idle time charged to it, `kernels` how
+    many kernels, `cpu_ns` and `self_ns` its time on the host. `loose` holds the activities that no
+    op owns (positions), which the last row lists.
     """
 
     index: TreeIndex
@@ -62,6 +63,7 @@ class Lens:
     hidden: NDArray[np.int32]
     gpu_busy_ns: NDArray[np.int64]
     gpu_sum_ns: NDArray[np.int64]
+    idle_ns: NDArray[np.int64]
     kernels: NDArray[np.int64]
     cpu_ns: NDArray[np.int64]
     self_ns: NDArray[np.int64]
@@ -90,6 +92,7 @@ class Lens:
             hidden=self.hidden[order],
             gpu_busy_ns=self.gpu_busy_ns[order],
             gpu_sum_ns=self.gpu_sum_ns[order],
+            idle_ns=self.idle_ns[order],
             kernels=self.kernels[order],
             cpu_ns=self.cpu_ns[order],
             self_ns=self.self_ns[order],
@@ -141,9 +144,8 @@ def _worth_a_row(structure: Structure, step: int | None, layers: Layers) -> NDAr
     if not layers.calls:
         keep &= ~calls | graph
     if not layers.empty and len(structure.activities):
-        dur = table.dur_ns[tree.event]
         span = _span_ns(structure, step)
-        small = (sums.activities == 0) & (dur < _EMPTY_SHARE * span)
+        small = (sums.activities == 0) & (_idle_ns(structure) < _EMPTY_SHARE * span)
         if layers.views:
             view = np.fromiter((_is_view(n) for n in table.names), bool, len(table.names))
             small &= ~(view[table.name[tree.event]] & (tree.kind == NodeKind.OP))
@@ -331,7 +333,7 @@ def _joined(
     inner_of = np.where(outer_of >= 0, outer[heads + length - 1], ABSENT).astype(np.int32)
     new_titles = {int(np.searchsorted(heads, k)): title for k, title in titles.items()}
     index = TreeIndex(new_parent)
-    busy, total, kernels, cpu, own = _totals(structure, index, outer_of, loose, new_titles)
+    busy, total, kernels, cpu, idle, own = _totals(structure, index, outer_of, loose, new_titles)
     return Lens(
         index=index,
         outer=outer_of,
@@ -340,6 +342,7 @@ def _joined(
         hidden=hidden[heads + length - 1],
         gpu_busy_ns=busy,
         gpu_sum_ns=total,
+        idle_ns=idle,
         kernels=kernels,
         cpu_ns=cpu,
         self_ns=own,
@@ -355,7 +358,7 @@ def _totals(
     loose: NDArray[np.int32],
     titles: dict[int, str],
 ) -> list[NDArray[np.int64]]:
-    """Returns (GPU busy, GPU sum, kernels, CPU, self CPU) of each row.
+    """Returns (GPU busy, GPU sum, kernels, CPU, idle, self CPU) of each row.
 
     A group adds up its members; a step's mark counts all that the step launched, on any thread.
     """
@@ -366,12 +369,13 @@ def _totals(
         sums.gpu_sum_ns,
         sums.kernels.astype(np.int64),
         table.dur_ns[tree.event],
+        _idle_ns(structure),
         sums.self_ns,
     )
     found = [np.where(real, column[outer], 0) for column in columns]
     for group in sorted(titles, reverse=True):
         members = index.children(group)
-        for column in found[1:4]:
+        for column in found[1:5]:
             column[group] = column[members].sum()
         found[0][group] = _busy_ns(structure, outer[members])
     if len(loose):
@@ -386,7 +390,14 @@ def _totals(
             step = step_rows(structure)[marks.index(event)]
             found[0][0], found[1][0] = step.gpu_busy_ns, step.gpu_sum_ns
             found[2][0] = step.kernels
+            found[4][0] = step.idle_ns or 0
     return found
+
+
+def _idle_ns(structure: Structure) -> NDArray[np.int64]:
+    """Returns the idle time charged to each node's subtree, 0 where no device is known."""
+    charge = idle_of(structure)
+    return np.zeros(len(structure.tree), np.int64) if charge is None else charge.total_ns
 
 
 def _busy_ns(structure: Structure, nodes: NDArray[np.int32]) -> int:
