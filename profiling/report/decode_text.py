@@ -24,16 +24,13 @@ def decode_document(kernel: KernelName) -> dict[str, Any]:
         "family": kernel.family,
         "vendor": kernel.vendor,
         "short": kernel.short,
-        "category": kernel.category,
         "text": kernel.text,
         "fields": {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in kernel.fields.items()
         },
-        "spans": {key: list(span) for key, span in kernel.spans.items()},
         "notes": list(kernel.notes),
         "complete": kernel.complete,
-        "rule": kernel.rule,
     }
 
 

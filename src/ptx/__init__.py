@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ptx.profiling.api import Trace, load
+    from ptx.profiling.kernels.decode import decode
 
 __version__ = "0.1.0"
 
-__all__ = ["Trace", "__version__", "load"]
+__all__ = ["Trace", "__version__", "decode", "load"]
 
 
 def __getattr__(name: str) -> object:
@@ -20,6 +21,11 @@ def __getattr__(name: str) -> object:
         value: object = getattr(api, name)
         globals()[name] = value
         return value
+    if name == "decode":
+        from ptx.profiling.kernels.decode import decode
+
+        globals()[name] = decode
+        return decode
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ptx.tui.cli._command import Command
 
-COMMAND_NAMES = ("explore", "summary", "tree", "kernels", "doctor")
+COMMAND_NAMES = ("explore", "summary", "tree", "kernels", "decode", "doctor")
 """The commands in the order of the help; each is the object COMMAND of the module of its name."""
 
 _EXIT_INTERRUPTED = 130

@@ -1,0 +1,1 @@
+"""One module a family of kernel names; each reads what its grammar states."""
