@@ -12,6 +12,7 @@ from ptx.profiling.analysis.idle import CAUSES, idle_of
 from ptx.profiling.analysis.ranks import rank_of
 from ptx.profiling.analysis.summary import format_of, summarise, warnings_of
 from ptx.profiling.analysis.tables import kind_word
+from ptx.profiling.kernels.decode import decode
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import ACTIVITY_KINDS
 
@@ -71,8 +72,7 @@ def summary_document(structure: Structure) -> dict[str, Any]:
         "top_kernels": [
             {
                 "name": row.name,
-                "short": None,
-                "family": None,
+                **_decoded(row.name),
                 "calls": row.calls,
                 "gpu_sum_ns": row.gpu_sum_ns,
                 "modelled_bytes": None,
@@ -110,8 +110,7 @@ def kernel_documents(rows: list[KernelRow]) -> Iterator[dict[str, Any]]:
     for row in rows:
         yield {
             "name": row.name,
-            "short": None,
-            "family": None,
+            **_decoded(row.name),
             "kind": row.kind,
             "calls": row.calls,
             "cpu_self_ns": None,
@@ -137,8 +136,7 @@ def activity_documents(structure: Structure, rows: NDArray[np.intp]) -> Iterator
         yield {
             "event": event,
             "name": table.name_of(event),
-            "short": None,
-            "family": None,
+            **_decoded(table.name_of(event)),
             "kind": kind_word(int(table.kind[event])),
             "device": _or_none(int(table.device[event])),
             "stream": _or_none(int(table.stream[event])),
@@ -201,6 +199,11 @@ def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[di
             "effect": None,
             "forward": _or_none(int(structure.forward[node])),
         }
+
+
+def _decoded(name: str) -> dict[str, str]:
+    kernel = decode(name, cut=False)
+    return {"short": kernel.short, "family": kernel.family}
 
 
 def _or_none(value: int) -> int | None:

@@ -139,7 +139,7 @@ async def test_first_screen_names_file_step_and_equation(path: Path, size: tuple
 async def test_cursor_starts_on_the_costliest_closed_row(path: Path) -> None:
     async with explorer(path) as ptx:
         assert ptx.cursor == "addmm"
-        await ptx.shows("gemm_kernel")
+        await ptx.shows("G onednn gemm")
 
 
 async def test_kernel_column_stands_from_100_columns_on(path: Path) -> None:

@@ -12,7 +12,7 @@ from ptx.profiling.report.units import format_ns, format_share
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
 from ptx.tui.state.lens import Layers, build_lens
-from ptx.tui.state.names import short_kernel, short_op
+from ptx.tui.state.names import kernel_role, short_kernel, short_op
 from ptx.tui.state.rows import Cell, Column, Row
 from ptx.tui.state.tree_index import order_by
 
@@ -218,7 +218,7 @@ class ExploreRows:
             return Cell("")
         more = f" +{len(kinds) - 1}" if len(kinds) > 1 else ""
         text = short_kernel(kinds[0].name) + more
-        return Cell(text, "kernel" if kinds[0].kind == "kernel" else "memory")
+        return Cell(text, kernel_role(kinds[0].name))
 
     # --- finding ------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ from ptx.profiling.analysis.ranks import rank_of
 from ptx.profiling.analysis.summary import device_rows, format_of, step_rows
 from ptx.profiling.report.units import format_count, format_ns, format_share
 from ptx.profiling.sanitise import clean
-from ptx.profiling.structure.intervals import covered, merge
+from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.trace.columns import Kind
+from ptx.tui.state.names import CATEGORY_ROLES, CATEGORY_WORDS, category_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,31 +184,41 @@ def _late_ns(structure: Structure, step: int | None, end_ns: int) -> int:
 
 
 def _bands(structure: Structure, step: int | None) -> tuple[Band, ...]:
-    """Returns kernels, memory operations and idle as parts of devices x duration, by the clock."""
+    """Returns the categories of work, dearest first, then idle: by the clock, adding up.
+
+    Where activities of two categories overlap, the time counts for the dearer one.
+    """
     start, end = _range(structure, step)
     devices = len(structure.devices)
     if not devices:
         return ()
-    busy = _busy_ns(structure, start, end)
-    kernels = _kernel_busy_ns(structure, start, end)
-    return (
-        Band("K", "kernels", kernels, "kernel"),
-        Band("M", "memcpy, memset", busy - kernels, "memory"),
-        Band("", "idle", (end - start) * devices - busy, "dim"),
-    )
-
-
-def _kernel_busy_ns(structure: Structure, start_ns: int, end_ns: int) -> int:
     table, activities = structure.trace.table, structure.activities
-    total = 0
-    for device in structure.devices.tolist():
-        event = activities.event
-        mine = (table.device[event] == device) & (table.kind[event] == Kind.KERNEL)
-        begin = table.start_ns[event[mine]]
-        starts, ends = merge(begin, begin + activities.counted_ns[mine])
-        edges = covered(starts, ends, np.array([start_ns, end_ns]))
-        total += int(edges[1] - edges[0])
-    return total
+    begin = table.start_ns[activities.event]
+    meanwhile = np.flatnonzero((begin < end) & (begin + activities.counted_ns > start))
+    names = table.name[activities.event[meanwhile]]
+    by_name = {code: category_of(table.names[code]) for code in np.unique(names).tolist()}
+    letters = np.array([by_name[code] for code in names.tolist()])
+    total = {
+        letter: int(activities.counted_ns[meanwhile[letters == letter]].sum())
+        for letter in set(by_name.values())
+    }
+    order = sorted(total, key=lambda letter: (-total[letter], letter))
+    bands, done = [], 0
+    for k, letter in enumerate(order):
+        so_far = _union_ns(structure, meanwhile[np.isin(letters, order[: k + 1])], start, end)
+        bands.append(Band(letter, CATEGORY_WORDS[letter], so_far - done, CATEGORY_ROLES[letter]))
+        done = so_far
+    return (*bands, Band("", "idle", (end - start) * devices - done, "dim"))
+
+
+def _union_ns(structure: Structure, rows: NDArray[np.intp], start_ns: int, end_ns: int) -> int:
+    """Returns how long any of these activities ran in a stretch of time, added over devices."""
+    table, activities = structure.trace.table, structure.activities
+    event = activities.event[rows]
+    begin = np.maximum(table.start_ns[event], start_ns)
+    finish = np.minimum(table.start_ns[event] + activities.counted_ns[rows], end_ns)
+    device = np.searchsorted(structure.devices, table.device[event])
+    return int(union_by_group(device, begin, finish, len(structure.devices)).sum())
 
 
 def _notice(structure: Structure) -> str:

@@ -12,7 +12,7 @@ from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import Flag
 from ptx.tui.state.explore import kernel_kinds
-from ptx.tui.state.names import short_kernel
+from ptx.tui.state.names import kernel_role, short_kernel
 from ptx.tui.state.rows import Cell, Column, FlatRows, Row
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from ptx.profiling.structure.structure import Structure
     from ptx.tui.state.explore import ExploreRows, KernelKind
-    from ptx.tui.state.rows import Role
 
 _KERNEL_COLUMNS = (
     Column("n", 6),
@@ -49,18 +48,14 @@ class KernelPanel(FlatRows):
                     Cell(format_ns(kind.total_ns)),
                     Cell(format_ns(kind.total_ns // kind.count)),
                     Cell(format_share(kind.total_ns, step_ns)),
-                    Cell(_bar(rows, kind.total_ns, whole), _role(kind)),
+                    Cell(_bar(rows, kind.total_ns, whole), kernel_role(kind.name)),
                 ),
-                role=_role(kind),
+                role=kernel_role(kind.name),
                 middle=True,  # the tails of names differ where their heads do not
             )
             for kind in self.kinds
         ]
         super().__init__("kernels of this row, by GPU time", _KERNEL_COLUMNS, made)
-
-
-def _role(kind: KernelKind) -> Role:
-    return "kernel" if kind.kind == "kernel" else "memory"
 
 
 def _bar(rows: ExploreRows, part: int, whole: int) -> str:

@@ -12,7 +12,22 @@ from ptx.tui.state.tree_index import TreeIndex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Role = Literal["normal", "dim", "strong", "alert", "kernel", "memory", "host"]
+Role = Literal[
+    "normal",
+    "dim",
+    "strong",
+    "alert",
+    "kernel",
+    "host",
+    "matmul",
+    "attention",
+    "pointwise",
+    "reduce",
+    "copy",
+    "memory",
+    "communication",
+    "other",
+]
 
 
 @dataclass(frozen=True, slots=True)

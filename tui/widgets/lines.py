@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ptx.profiling.report.units import format_share
 from ptx.tui.state.header import fitting
 from ptx.tui.widgets._paint import strip
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
     from ptx.tui.state.glyphs import Glyphs
     from ptx.tui.state.header import Band, StepHeader
 
-_ROLES = ("normal", "dim", "strong", "alert", "kernel", "memory", "reverse")
+_CATEGORIES = (
+    *("matmul", "attention", "pointwise", "reduce", "copy", "memory", "communication", "other"),
+)
+_ROLES = ("normal", "dim", "strong", "alert", "kernel", "reverse", *_CATEGORIES)
 
 
 class Lines(Widget):
@@ -33,6 +37,13 @@ class Lines(Widget):
         & > .lines--strong { color: $foreground; background: $background; text-style: bold; }
         & > .lines--alert { color: $error; background: $background; text-style: bold; }
         & > .lines--kernel { color: $success; background: $background; }
+& > .lines--matmul { color: $text-primary; background: $background; }
+        & > .lines--attention { color: $text-secondary; background: $background; }
+        & > .lines--pointwise { color: $text-success; background: $background; }
+        & > .lines--reduce { color: $text-accent; background: $background; }
+        & > .lines--copy { color: $text-warning; background: $background; }
+        & > .lines--communication { color: $text-error; background: $background; }
+        & > .lines--other { color: $foreground; background: $background; }
         & > .lines--memory { color: $warning; background: $background; }
         & > .lines--reverse { color: $background; background: $foreground; }
     }
@@ -96,10 +107,12 @@ class HeaderLines(Lines):
         self.show([place, equation, self._bar(header.bands, width - 2)])
 
     def _legend(self, bands: Sequence[Band]) -> list[tuple[str, str]]:
-        legend: list[tuple[str, str]] = [
-            (f"   {b.letter} {b.word}", b.role) for b in bands if b.letter and b.ns
+        whole = sum(band.ns for band in bands)
+        return [
+            (f"   {b.letter} {b.word} {format_share(b.ns, whole)}", b.role)
+            for b in bands
+            if b.letter and b.ns
         ]
-        return legend if len(legend) > 1 else []
 
     def _bar(self, bands: Sequence[Band], width: int) -> list[tuple[str, str]]:
         whole = sum(band.ns for band in bands)

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from ptx.tui.state.rows import Column, RowSource
 
 _INDENT_LEVELS = 8
-_ROLES = ("normal", "dim", "strong", "alert", "kernel", "memory", "host")
+_CATEGORIES = (
+    *("matmul", "attention", "pointwise", "reduce", "copy", "memory", "communication", "other"),
+)
+_ROLES = ("normal", "dim", "strong", "alert", "kernel", "host", *_CATEGORIES)
 
 
 class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
@@ -50,6 +53,13 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         & > .row-tree--alert { color: $error; background: $background; text-style: bold; }
         & > .row-tree--kernel { color: $success; background: $background; }
         & > .row-tree--memory { color: $warning; background: $background; }
+& > .row-tree--matmul { color: $text-primary; background: $background; }
+        & > .row-tree--attention { color: $text-secondary; background: $background; }
+        & > .row-tree--pointwise { color: $text-success; background: $background; }
+        & > .row-tree--reduce { color: $text-accent; background: $background; }
+        & > .row-tree--copy { color: $text-warning; background: $background; }
+        & > .row-tree--communication { color: $text-error; background: $background; }
+        & > .row-tree--other { color: $foreground; background: $background; }
         & > .row-tree--host { color: $accent; background: $background; }
         & > .row-tree--cursor { background: $primary-muted; }
         & > .row-tree--cursor-blurred { background: $surface; }

@@ -100,7 +100,7 @@ class TestSummary:
         document = summary_document(structure_of(name))
         assert document["findings"] is None
         assert set(document["time"]["buckets_ns"].values()) == {None}
-        assert all(row["short"] is None for row in document["top_kernels"])
+        assert all(row["modelled_bytes"] is None for row in document["top_kernels"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,7 +139,6 @@ class TestTree:
                     total[at] += node["dur_ns"]
                     at = above[at]
         assert {n["event"]: n["gpu_sum_ns"] for n in nodes if n["gpu_sum_ns"]} == dict(total)
-
 
     def test_idle_of_a_node_is_split_by_cause_and_lies_within_its_step(self, name: str) -> None:
         structure = structure_of(name)
@@ -216,3 +215,10 @@ def test_an_asynchronous_step_says_until_when_its_kernels_ran() -> None:
     steps = summary_document(structure_of("async_loop.json.gz"))["steps"]
     assert all(s["gpu_end_ns"] > s["start_ns"] + s["dur_ns"] for s in steps)
     assert all(s["clock_busy_ns"] <= s["dur_ns"] for s in steps)
+
+
+def test_kernels_carry_their_short_form_and_family() -> None:
+    rows = kernel_documents(kernel_rows(structure_of("geglu_eager.json.gz")))
+    short = {row["name"]: (row["short"], row["family"]) for row in rows}
+    gemm = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"
+    assert short[gemm] == ("nvjet bf16 256x128x64 tn +bias", "cublas_nvjet")

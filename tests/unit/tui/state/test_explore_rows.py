@@ -13,6 +13,7 @@ from ptx.profiling.trace.reader import read_trace
 from ptx.tui.state.explore import ExploreRows, kernel_kinds
 from ptx.tui.state.glyphs import ASCII, UNICODE
 from ptx.tui.state.lens import Layers
+from ptx.tui.state.names import short_kernel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def cells(rows: ExploreRows, node: int, width: int = 120) -> dict[str, str]:
 
 def test_row_has_kernel_gpu_time_count_and_share(rows: ExploreRows) -> None:
     shown = cells(rows, rows.hits("gemm")[1])
-    assert shown["kernel"] == "gemm_kernel"
+    assert shown["kernel"] == short_kernel("gemm_kernel")
     assert shown["GPU"] == "400us"
     assert shown["n"] == "1"
     assert shown["idle"] == "160us"  # from the op's start to the kernel's
@@ -84,7 +85,9 @@ def test_kernel_stands_in_leaf_rows_only(rows: ExploreRows) -> None:
 
 def test_share_of_the_parent(rows: ExploreRows) -> None:
     rows.share = "parent"
-    assert cells(rows, rows.hits("gelu_kernel")[1])["share"] == "23%"  # 200 us and 80 us idle of the block's 1.2 ms
+    assert (
+        cells(rows, rows.hits("gelu_kernel")[1])["share"] == "23%"
+    )  # 200 us and 80 us idle of the block's 1.2 ms
 
 
 @pytest.mark.parametrize("width", range(60, 220, 7))

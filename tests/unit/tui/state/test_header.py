@@ -76,7 +76,7 @@ def test_memory_operations_have_a_band_of_their_own(tmp_path: Path) -> None:
     builder.runtime("cudaMemcpyAsync", 12, 5, correlation=1)
     builder.kernel("Memcpy HtoD", 100, 300, correlation=1, cat="gpu_memcpy")
     header = header_of(builder, tmp_path)
-    assert {b.letter: b.ns for b in header.bands} == {"K": 0, "M": 300_000, "": 700_000}
+    assert {b.letter: b.ns for b in header.bands} == {"M": 300_000, "": 700_000}
     assert "0 kernels" in text(header.equation)
 
 
