@@ -5,7 +5,7 @@ SAMPLE := sample_traces/geglu_eager.json.gz
 INSTALL := $(BIN)/python -m pip install -qq -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test test-all check lint types bench snapshots pictures readme clean tmux
+.PHONY: help demo install test test-all check lint types bench pictures readme clean tmux
 
 help:  ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,14 +35,12 @@ bench: $(VENV)/installed-test  ## run the benchmarks against their budgets
 	  $(BIN)/python -m "tests.benchmarks.$$(basename "$$file" .py)"; \
 	done
 
-snapshots: $(VENV)/installed-test  ## take the pictures of the screens anew; look at the diff
-	$(BIN)/python -m pytest tests/snapshots --snapshot-update
-
 pictures: $(VENV)/installed-test  ## make the pictures of the README from the program
 	$(BIN)/python scripts/screenshots.py
 
-readme: $(VENV)/installed-test  ## write the key table of the README
+readme: $(VENV)/installed-test  ## write the tables of the README and of docs/
 	$(BIN)/python scripts/readme.py
+	$(BIN)/python scripts/robustness.py
 
 clean:  ## remove .venv and all that was built
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

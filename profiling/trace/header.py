@@ -152,8 +152,12 @@ def parse_around(head: bytes, tail: bytes | None, tail_offset: int) -> Around:
 def _read_head(out: Around, text: bytes, offset: int) -> None:
     whole = text.strip().rstrip(b",") + b"}"
     try:
-        out.members.update(orjson.loads(whole))
+        members = orjson.loads(whole)
     except orjson.JSONDecodeError:
+        members = None
+    if members is not None and not any(map(_are_events, members.values())):
+        out.members.update(members)
+    else:
         out.sound = False
         readable = text.decode("utf-8", "surrogateescape")
         end = _read_members(out, readable, readable.find("{") + 1)
@@ -170,16 +174,18 @@ def _read_tail(out: Around, text: bytes, offset: int) -> None:
     if again is not None:  # a file written over another: what follows is a list of its own
         out.sound = False
         out.lost.append((offset + again.start(), len(text) - again.start()))
-        stripped = text[: again.start()].strip().strip(b",") + b"}"
+        text = text[: again.start()]
+        stripped = text.strip().strip(b",") + b"}"
     try:
-        out.members.update(orjson.loads(b"{" + stripped))
-        return
+        members = orjson.loads(b"{" + stripped)
     except orjson.JSONDecodeError:
-        text = text if again is None else text[: again.start()]
-        readable = text.decode("utf-8", "surrogateescape")
+        members = None
+    if members is not None and not any(map(_are_events, members.values())):
+        out.members.update(members)
+        return
+    readable = text.decode("utf-8", "surrogateescape")
     end = _read_members(out, readable, 0)
-    if end == len(readable):
-        out.cut = True
+    out.cut = again is None and (out.cut or end == len(readable))
     out.sound &= out.cut
     if readable[end : end + 1] == "}":
         end += 1
@@ -204,12 +210,20 @@ def _read_members(out: Around, text: str, position: int) -> int:
         if position == len(text) or text[position] != '"':
             return position
         try:
-            members, position = _sound_member(text, position) or parser.member(position)
+            members, end = _sound_member(text, position) or parser.member(position)
         except LenientError as error:
             out.cut = error.ran_out
             return position
+        if any(map(_are_events, members.values())):
+            return position
+        position = end
         for name, value in members.items():
             out.members[_readable(name)] = _readable(value)
+
+
+def _are_events(value: object) -> bool:
+    """Returns whether a member is a list of events: a stray bracket ended the real one."""
+    return isinstance(value, list) and any(isinstance(v, dict) and "ph" in v for v in value)
 
 
 def _sound_member(text: str, position: int) -> tuple[dict[str, object], int] | None:

@@ -29,6 +29,7 @@ _AFTER_MEMBER = re.compile(r"\s*(,\s*\"[^\"]{0,200}\"\s*:|,?\s*\})")
 _AFTER_ITEM = re.compile(r"\s*(,\s*[\"\[\{\-\d\w]|,?\s*\])")
 EVENT_KEY = r"\"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)\"\s*:"
 NEXT_EVENT = re.compile(r"\}\s*,\s*(?=\{\s*" + EVENT_KEY + ")")
+_EVENT_START = re.compile(r",\s*\{\s*" + EVENT_KEY)
 _NEXT_MEMBER = re.compile(r"\s*,\s*\"[^\"\\]{0,200}\"\s*:")
 _ILLEGAL_ESCAPE = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
 
@@ -122,6 +123,8 @@ class LenientParser:
                 raise LenientError(ran_out=False)
             self._check_commas(commas, 1)
             member, position = self.member(position, depth + 1)
+            if "unescaped-quote" in self.repairs and not members.keys().isdisjoint(member):
+                raise LenientError(ran_out=False)  # a text took in the start of the next event
             members.update(member)
             commas = 0
 
@@ -167,8 +170,8 @@ class LenientParser:
             end += 1
         raw = self.text[start:end]
         if inner_quotes:
-            # no text with quotes in it, but the end of this event, or the start of the next one
-            if NEXT_EVENT.search(raw) or (after is _AFTER_KEY and "{" in raw):
+            # no text with quotes in it, but the start of the next event
+            if _EVENT_START.search(raw) or (after is _AFTER_KEY and "{" in raw):
                 raise LenientError(ran_out=False)
             self.repairs.add("unescaped-quote")
         return self._content(raw), end + 1

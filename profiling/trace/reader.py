@@ -249,7 +249,13 @@ class _Reader:
     def _finish(self, header: Header) -> TraceFile:
         built = self._builder.finish(self._tables)
         table = built.table
-        if self._is_list and len(table) and np.isin(table.phase, (Phase.OTHER, Phase.EMPTY)).all():
+        damaged = any(self._problems.get(code) for code in ("truncated", "refused"))
+        if (
+            self._is_list
+            and not damaged
+            and len(table)
+            and np.isin(table.phase, (Phase.OTHER, Phase.EMPTY)).all()
+        ):
             raise TraceFormatError(
                 self._source.path,
                 "not a trace: a JSON list of something else than events",

@@ -106,7 +106,9 @@ def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
             out.events.append(REFUSED_EVENT)
             out.elements.append(None)
             continue
-        if value is not None and (not isinstance(value, dict) or _holds_events(value)):
+        if value is not None and (
+            not isinstance(value, dict) or ("ph" not in value and _holds_events(value))
+        ):
             out.foreign.append((len(out.elements), start, end - start))
         out.events.append(
             _event_of(value, out) if isinstance(value, dict) and value else EMPTY_EVENT
@@ -122,10 +124,12 @@ def salvage(text: bytes, layout: Layout, *, last: bool) -> Salvaged:
 
 
 def _holds_events(value: dict[str, object]) -> bool:
-    """Returns whether an object is no event but took in a list of them."""
-    return "ph" not in value and any(
+    """Returns whether an object has taken in a list of events."""
+    args = value.get("args")
+    members = [*value.values(), *(args.values() if isinstance(args, dict) else ())]
+    return any(
         isinstance(item, dict) and "ph" in item
-        for member in value.values()
+        for member in members
         if isinstance(member, list)
         for item in member
     )
@@ -257,8 +261,8 @@ def _element_at(
         return None, _BROKEN
     except ValueError:
         value, end = _damaged_at(text, start, out, more=more, cut_off=cut_off)
-    if isinstance(value, dict) and "ph" in value and "traceEvents" in value:
-        return None, _BROKEN  # a file written over another: the second one inside an event
+    if isinstance(value, dict) and "ph" in value and _holds_events(value):
+        return None, _BROKEN  # a list of its own that does not end took in the next events
     if end >= 0 and _BAD_UTF8.search(text, start, end):
         out.note("bad-utf8")
     return value, end

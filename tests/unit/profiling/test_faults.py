@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from tests.rows import codes
 
+from ptx.profiling.report.documents import summary_document
+from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.structure import Structure, build_structure
-from ptx.profiling.trace.columns import Flag
+from ptx.profiling.trace.columns import Flag, Kind
 from ptx.profiling.trace.reader import read_trace
 
 _FAULTS = Path(__file__).parents[4] / "shared" / "faults"
@@ -55,6 +57,10 @@ def test_control_bytes_and_bad_bytes_are_counted(shared: Path) -> None:
     assert structure.trace.events == expect["events"]
     assert _names(structure, [2]) == [expect["third_event"]]
     assert codes(structure.trace) == {"control-byte": 1, "bad-utf8": 1}
+    for event in range(3):
+        shown = clean(structure.trace.table.name_of(event))
+        assert shown.isprintable()
+        shown.encode()
 
 
 def test_cut_file_gives_its_whole_events(shared: Path) -> None:
@@ -88,6 +94,10 @@ def test_overrunning_kernel_counts_up_to_the_next(shared: Path) -> None:
     for event, ns in zip(activities.event.tolist(), activities.counted_ns.tolist(), strict=True):
         by_name[table.name_of(event)] += ns
     assert by_name.most_common(1)[0][0] == "gemm"
+    starts, ends = structure.busy_by_clock(device)
+    assert int((ends - starts).sum()) == expect["busy_us_stream_7_if_clipped"] * 1000
+    document = summary_document(structure)
+    assert document["top_kernels"][0]["name"] == "gemm"
 
 
 def test_kernels_of_a_graph_hang_under_its_launch(shared: Path) -> None:
@@ -138,6 +148,16 @@ def test_times_that_cannot_be_used_are_flagged_and_count_nothing(shared: Path) -
     roots = structure.tree.parent < 0
     assert int(structure.sums.gpu_busy_ns[roots].sum()) == expect["gpu_busy_us"] * 1000
     assert _parent(structure, "aten::view") == "aten::conv2d"
+
+
+def test_inputs_of_every_form_are_kept_as_recorded(shared: Path) -> None:
+    structure, expect = _open(shared, "18")
+    trace = structure.trace
+    names = [trace.table.name_of(e) for e in trace.table.of_kind(Kind.OP).tolist()]
+    assert names == list(expect["inputs"])
+    [path] = (shared / "faults").glob("18-*shapes.json")
+    for event, recorded in enumerate(json.loads(path.read_text())["traceEvents"]):
+        assert trace.args.event(event) == recorded
 
 
 def test_every_real_trace_that_is_small_opens(shared: Path) -> None:

@@ -288,6 +288,21 @@ def test_list_that_a_stray_bracket_ends_tells_the_rest_to_be_lost(scratch: Path)
     assert any(at <= text.index(late.encode()) < at + size for at, size in lost)
 
 
+@pytest.mark.parametrize("key", ["traceEvents", "deviceProperties"])
+@pytest.mark.parametrize("damage", ["", '"x": nan, '])
+def test_events_in_a_list_behind_the_list_are_told_to_be_lost(
+    scratch: Path, key: str, damage: str
+) -> None:
+    first, late = json.dumps(_op("a")), json.dumps(_op("b"))
+    text = f'{{"traceEvents": [{first}], {damage}"rank": 1, "{key}": [{late}], "traceName": "t"}}'
+    loaded = read_bytes(scratch, text.encode())
+    problem = loaded.problems.get("bad-header")
+    assert _names(loaded) == ["a"]
+    assert loaded.header.raw["rank"] == 1
+    assert problem is not None
+    assert any(at <= text.index(late) < at + size for at, size in problem.dropped)
+
+
 def test_damaged_member_of_the_header_costs_only_what_follows_it(scratch: Path) -> None:
     text = b'{"schemaVersion": 1, "note": "say "hi"", "bad": }x{, "traceEvents": []}'
     loaded = read_bytes(scratch, text)
@@ -355,6 +370,58 @@ def test_list_that_is_never_closed_takes_in_no_other_event(
     loaded = read_bytes(scratch, render_texts(texts, layout))
     assert _names(loaded) == ["a", "", "b", "c"]
     assert codes(loaded)["refused"] == 1
+
+
+@pytest.mark.parametrize("at", ['"nam": [{"y": 1', '"args": {"x": [1'])
+@pytest.mark.parametrize("layout", ["compact", "list", "lines"])
+def test_event_that_soundly_holds_the_next_ones_is_refused(
+    scratch: Path, layout: Layout, at: str
+) -> None:
+    close = "}, " if at.count("{") == 1 and "args" not in at else ", "
+    late = json.dumps(_op("b"))
+    damaged = '{"ph": "X", "ts": 1, ' + at + close + late
+    loaded = read_bytes(scratch, render_texts([json.dumps(_op("a")), damaged], layout))
+    text = scratch.read_bytes()
+    lost = [place for problem in loaded.problems for place in problem.dropped]
+    where = text.index(late.encode())
+    assert "b" in _names(loaded) or any(o <= where < o + size for o, size in lost)
+
+
+def test_file_written_over_another_tells_what_is_lost(scratch: Path) -> None:
+    whole = render([_op(f"op{k}") for k in range(6)], "compact", {}, _FOOTER)
+    for cut in range(30, len(whole), 7):
+        text = whole[:cut] + whole
+        loaded = read_bytes(scratch, text)
+        lost = [place for problem in loaded.problems for place in problem.dropped]
+        for k in range(6):
+            where = text.rindex(f'"op{k}"'.encode())
+            told = any(at <= where < at + size for at, size in lost)
+            assert told or _names(loaded).count(f"op{k}") >= 1, (cut, k)
+
+
+@pytest.mark.parametrize("layout", ["compact", "list", "lines"])
+@pytest.mark.parametrize("end", ['"s": "e" ion', '"s": "e"', '"s": "e'])
+def test_event_without_its_end_takes_no_other_into_a_text(
+    scratch: Path, layout: Layout, end: str
+) -> None:
+    texts = [json.dumps(_op("a")), '{"ph": "X", ' + end, json.dumps(_op("b"))]
+    loaded = read_bytes(scratch, render_texts([*texts, json.dumps(_op("c"))], layout))
+    where = scratch.read_bytes().index(texts[2].encode())
+    lost = [place for problem in loaded.problems for place in problem.dropped]
+    assert "b" in _names(loaded) or any(at <= where < at + size for at, size in lost)
+    assert _names(loaded)[-1] == "c"
+
+
+@pytest.mark.parametrize("layout", ["compact", "list", "lines"])
+def test_name_that_runs_into_the_next_event_is_no_name(scratch: Path, layout: Layout) -> None:
+    late = json.dumps(_op("b"))
+    joined = '{"ph": "X", "cat": "cpu_op", "name": "cut off he' + late
+    texts = [json.dumps(_op("a")), joined, json.dumps(_op("c"))]
+    loaded = read_bytes(scratch, render_texts(texts, layout))
+    assert _names(loaded) == ["a", "", "c"]
+    problem = loaded.problems.get("refused")
+    assert problem is not None
+    assert problem.dropped == [(scratch.read_bytes().index(joined.encode()), len(joined))]
 
 
 def test_places_of_what_is_lost_are_bytes_of_the_file(scratch: Path) -> None:
