@@ -29,7 +29,10 @@ _AFTER_MEMBER = re.compile(r"\s*(,\s*\"[^\"]{0,200}\"\s*:|,?\s*\})")
 _AFTER_ITEM = re.compile(r"\s*(,\s*[\"\[\{\-\d\w]|,?\s*\])")
 EVENT_KEY = r"\"(?:ph|cat|name|pid|tid|ts|dur|id|args|s|bp)\"\s*:"
 NEXT_EVENT = re.compile(r"\}\s*,\s*(?=\{\s*" + EVENT_KEY + ")")
-_EVENT_START = re.compile(r",\s*\{\s*" + EVENT_KEY)
+# the start of an event, or more of its own members than a text would quote
+_EVENT_START = re.compile(
+    r"[,\[]\s*\{\s*" + EVENT_KEY + r"|,\s*\"(?:ph|cat|pid|tid|ts|dur|args)\"\s*:"
+)
 _NEXT_MEMBER = re.compile(r"\s*,\s*\"[^\"\\]{0,200}\"\s*:")
 _ILLEGAL_ESCAPE = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
 
@@ -170,7 +173,7 @@ class LenientParser:
             end += 1
         raw = self.text[start:end]
         if inner_quotes:
-            # no text with quotes in it, but the start of the next event
+            # no text with quotes in it, but one without an end
             if _EVENT_START.search(raw) or (after is _AFTER_KEY and "{" in raw):
                 raise LenientError(ran_out=False)
             self.repairs.add("unescaped-quote")

@@ -424,6 +424,22 @@ def test_name_that_runs_into_the_next_event_is_no_name(scratch: Path, layout: La
     assert problem.dropped == [(scratch.read_bytes().index(joined.encode()), len(joined))]
 
 
+@pytest.mark.parametrize("layout", ["kineto", "compact", "list", "lines"])
+def test_text_without_its_end_takes_in_no_members(scratch: Path, layout: Layout) -> None:
+    damaged = json.dumps(_op("damaged", External_id=3)).replace('damaged"', "damaged")
+    texts = [json.dumps(_op("a")), damaged, json.dumps(_op("c"))]
+    loaded = read_bytes(scratch, render_texts(texts, layout))
+    assert _names(loaded) == ["a", "", "c"]
+    assert codes(loaded) == {"refused": 1}
+
+
+@pytest.mark.parametrize("name", ['{"a": 1, "b": 2}', '[{"a": 1}, {"b": 2}]', 'f(1, "x": 2)'])
+def test_name_that_looks_like_json_is_repaired(scratch: Path, name: str) -> None:
+    event = json.dumps(_op("NAME")).replace("NAME", name)
+    loaded = read_bytes(scratch, render_texts([event, json.dumps(_op("b"))], "compact"))
+    assert _names(loaded) == [name, "b"]
+
+
 def test_places_of_what_is_lost_are_bytes_of_the_file(scratch: Path) -> None:
     broken = '{"ph": "X", ]}'
     events = [json.dumps(_op("größe" * 9), ensure_ascii=False), broken, json.dumps(_op("b"))]
