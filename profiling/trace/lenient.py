@@ -34,7 +34,7 @@ _EVENT_START = re.compile(
     r"[,\[]\s*\{\s*" + EVENT_KEY + r"|,\s*\"(?:ph|cat|pid|tid|ts|dur|args)\"\s*:"
 )
 _NEXT_MEMBER = re.compile(r"\s*,\s*\"[^\"\\]{0,200}\"\s*:")
-_ILLEGAL_ESCAPE = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
+_ESCAPES = re.compile(r"[^\\]*(?:\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*)*\Z")
 
 
 class LenientError(ValueError):
@@ -207,7 +207,7 @@ class LenientParser:
             self.repairs.add("control-byte")
         if "\\" not in raw:
             return raw
-        if _ILLEGAL_ESCAPE.search(raw) or raw.endswith("\\"):
+        if not _ESCAPES.match(raw):
             # one that is no escape shows that this writer escapes none: all of them are literal
             self.repairs.add("backslash")
             return raw.replace('\\"', '"')

@@ -440,6 +440,19 @@ def test_name_that_looks_like_json_is_repaired(scratch: Path, name: str) -> None
     assert _names(loaded) == [name, "b"]
 
 
+@pytest.mark.parametrize(
+    "name", ["C:\\\\dir", "\\\\", "a\\\\q\\\\", '\\\\"x\\\\d', "\\\\\\\\server"]
+)
+@pytest.mark.parametrize("layout", ["kineto", "compact", "list"])
+def test_escaped_backslashes_of_a_damaged_event_are_no_damage(
+    scratch: Path, layout: Layout, name: str
+) -> None:
+    event = json.dumps(_op(name)).replace('"dur": 0.5', '"dur": nan')
+    loaded = read_bytes(scratch, render_texts([event, json.dumps(_op("b"))], layout))
+    assert _names(loaded) == [name, "b"]
+    assert "backslash" not in codes(loaded)
+
+
 def test_places_of_what_is_lost_are_bytes_of_the_file(scratch: Path) -> None:
     broken = '{"ph": "X", ]}'
     events = [json.dumps(_op("größe" * 9), ensure_ascii=False), broken, json.dumps(_op("b"))]
