@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ptx.profiling.analysis._once import once_per_trace
 from ptx.profiling.trace.columns import ABSENT, Flag, Kind, Phase
 from ptx.profiling.trace.problems import FIRST_POSITIONS
 
@@ -36,7 +37,7 @@ _SAMPLED_OPS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorProblem:
     """A problem by its stable code, with how often it was met and the first events concerned."""
 
     code: str
@@ -59,13 +60,13 @@ class Missing:
 class Diagnosis:
     """The doctor's answer; a trace is sound if no problem is an error."""
 
-    problems: tuple[Finding, ...]
+    problems: tuple[DoctorProblem, ...]
     missing: tuple[Missing, ...]
 
     @property
     def sound(self) -> bool:
         """Returns whether every figure of the trace can be trusted."""
-        return all(problem.severity != "error" for problem in self.problems)
+        return is_sound(self.problems)
 
 
 def diagnose(structure: Structure) -> Diagnosis:
@@ -73,12 +74,18 @@ def diagnose(structure: Structure) -> Diagnosis:
     return Diagnosis(find_problems(structure), tuple(_missing(structure)))
 
 
-def find_problems(structure: Structure) -> tuple[Finding, ...]:
+@once_per_trace
+def find_problems(structure: Structure) -> tuple[DoctorProblem, ...]:
     """Returns what is wrong with a trace, worst first; reads nothing from the file."""
     found = [*_from_reading(structure), *_from_structure(structure)]
     order: tuple[Severity, ...] = ("error", "warning", "note")
     found.sort(key=lambda problem: order.index(problem.severity))
     return tuple(found)
+
+
+def is_sound(problems: tuple[DoctorProblem, ...]) -> bool:
+    """Returns whether none of the problems is an error."""
+    return all(problem.severity != "error" for problem in problems)
 
 
 def is_empty(structure: Structure) -> bool:
@@ -94,12 +101,12 @@ def severity_of(code: str) -> Severity:
     return "error" if code in _ERRORS else "note" if code in _NOTES else "warning"
 
 
-def _finding(code: str, message: str, events: NDArray[np.integer]) -> Finding:
+def _problem(code: str, message: str, events: NDArray[np.integer]) -> DoctorProblem:
     first = tuple(events[:FIRST_POSITIONS].tolist())
-    return Finding(code, severity_of(code), len(events), message, first)
+    return DoctorProblem(code, severity_of(code), len(events), message, first)
 
 
-def _from_reading(structure: Structure) -> Iterator[Finding]:
+def _from_reading(structure: Structure) -> Iterator[DoctorProblem]:
     behind = len(structure.trace.table)  # where a cut event would stand there is none to show
     for problem in structure.trace.problems:
         message = problem.message
@@ -107,7 +114,7 @@ def _from_reading(structure: Structure) -> Iterator[Finding]:
             places = ", ".join(f"byte {offset}" for offset, _ in problem.dropped)
             more = ", ..." if problem.count > len(problem.dropped) else ""
             message += f" ({problem.dropped_bytes:,} bytes lost, at {places}{more})"
-        yield Finding(
+        yield DoctorProblem(
             problem.code,
             severity_of(problem.code),
             problem.count,
@@ -116,21 +123,21 @@ def _from_reading(structure: Structure) -> Iterator[Finding]:
         )
 
 
-def _from_structure(structure: Structure) -> Iterator[Finding]:
+def _from_structure(structure: Structure) -> Iterator[DoctorProblem]:
     table, activities = structure.trace.table, structure.activities
     if is_empty(structure):
         message = "no slice in the file: the profiler window held no step; was prof.step() called?"
-        yield Finding("no-events", severity_of("no-events"), 1, message, ())
+        yield DoctorProblem("no-events", severity_of("no-events"), 1, message, ())
     launches = np.flatnonzero(structure.is_launch)
     if len(launches) and not len(activities):
-        yield _finding(
+        yield _problem(
             "no-device-activity",
             "launches, but no kernels: another profiler (ncu, nsys, DCGM) held the device, or "
             "ProfilerActivity.CUDA was off",
             launches,
         )
     if activities.overruns.any():
-        yield _finding(
+        yield _problem(
             "bad-duration",
             "activities contain the whole next one of their stream; they count up to its start",
             activities.event[activities.overruns],
@@ -141,13 +148,13 @@ def _from_structure(structure: Structure) -> Iterator[Finding]:
     carried[activities.launch[activities.launch >= 0]] = True
     idle_launches = np.flatnonzero(structure.is_launch & ~carried)
     if len(activities) and len(idle_launches):
-        yield _finding(
+        yield _problem(
             "launches-without-activity",
             "launches have no activity in the file: captured into a graph, or cut off at its end",
             idle_launches,
         )
     if structure.crossing_slices:
-        yield Finding(
+        yield DoctorProblem(
             "crossing-slices",
             severity_of("crossing-slices"),
             structure.crossing_slices,
@@ -156,7 +163,7 @@ def _from_structure(structure: Structure) -> Iterator[Finding]:
         )
 
 
-def _clock_skew(structure: Structure) -> Iterator[Finding]:
+def _clock_skew(structure: Structure) -> Iterator[DoctorProblem]:
     """Measures by how much activities start before the launch that caused them begins."""
     table, activities = structure.trace.table, structure.activities
     linked = (activities.launch >= 0) & _timed(structure)
@@ -164,7 +171,7 @@ def _clock_skew(structure: Structure) -> Iterator[Finding]:
     early = linked & (lead_ns > 0)
     if early.any():
         share = f"{int(early.sum()):,} of {int(linked.sum()):,}"
-        yield _finding(
+        yield _problem(
             "clock-skew",
             f"activities start before their launch begins ({share}), by up to "
             f"{int(lead_ns[early].max()):,} ns: the clocks of host and device differ by at least "
@@ -173,7 +180,7 @@ def _clock_skew(structure: Structure) -> Iterator[Finding]:
         )
 
 
-def _unlinked(structure: Structure) -> Iterator[Finding]:
+def _unlinked(structure: Structure) -> Iterator[DoctorProblem]:
     """Tells activities launched before the trace from those whose launch is simply missing.
 
     A stream works in order: what comes before the first activity whose launch is known was
@@ -199,13 +206,13 @@ def _unlinked(structure: Structure) -> Iterator[Finding]:
         first_linked[:] = 0
     before = lost & timed & (start < np.maximum(first_linked[lane], first_call))
     if before.any():
-        yield _finding(
+        yield _problem(
             "before-the-trace",
             "activities were launched before the trace began; no op can be named for them",
             activities.event[before],
         )
     if (lost & ~before).any():
-        yield _finding(
+        yield _problem(
             "activities-without-launch",
             "activities have no launch in the file; they count in no op and in no step",
             activities.event[lost & ~before],

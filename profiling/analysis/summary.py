@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptx.profiling.analysis._once import once_per_trace
+from ptx.profiling.analysis.doctor import find_problems
 from ptx.profiling.analysis.tables import KernelRow, OpRow, kernel_rows, op_rows
 from ptx.profiling.analysis.vendors import vendor_of
 from ptx.profiling.structure.intervals import union_by_group
@@ -16,6 +18,7 @@ from ptx.profiling.trace.columns import ACTIVITY_KINDS, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ptx.profiling.analysis.doctor import DoctorProblem
     from ptx.profiling.structure.structure import Structure
     from ptx.profiling.trace.reader import TraceFile
 
@@ -102,15 +105,6 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceWarning:
-    """Something about the trace that the reader of its figures should know."""
-
-    code: str
-    count: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Summary:
     """All of the above for one trace."""
 
@@ -123,7 +117,7 @@ class Summary:
     steps: tuple[StepRow, ...]
     top_ops: tuple[OpRow, ...]
     top_kernels: tuple[KernelRow, ...]
-    warnings: tuple[TraceWarning, ...]
+    warnings: tuple[DoctorProblem, ...]
 
 
 def summarise(structure: Structure) -> Summary:
@@ -146,7 +140,7 @@ def summarise(structure: Structure) -> Summary:
         steps=step_rows(structure),
         top_ops=tuple(op_rows(structure)[:TOP_ROWS]),
         top_kernels=tuple(kernel_rows(structure)[:TOP_ROWS]),
-        warnings=warnings_of(structure),
+        warnings=find_problems(structure),
     )
 
 
@@ -155,29 +149,6 @@ def format_of(trace: TraceFile) -> str:
     torch_kinds = (Kind.OP, Kind.RUNTIME, Kind.FRAME, Kind.MODULE, *ACTIVITY_KINDS)
     known = trace.header.is_kineto or len(trace.table.of_kind(*torch_kinds)) > 0
     return "kineto" if known else "chrome"
-
-
-def warnings_of(structure: Structure) -> tuple[TraceWarning, ...]:
-    """Returns what was repaired, skipped or flagged, from the file and from its structure."""
-    found = [TraceWarning(p.code, p.count, p.message) for p in structure.trace.problems]
-    overruns = int(structure.activities.overruns.sum())
-    if overruns:
-        found.append(
-            TraceWarning(
-                "bad-duration",
-                overruns,
-                "activities contain the whole next one of their stream; they count up to its start",
-            )
-        )
-    if structure.crossing_slices:
-        found.append(
-            TraceWarning(
-                "crossing-slices",
-                structure.crossing_slices,
-                "slices cross on a thread; put under the nearest that contains them",
-            )
-        )
-    return tuple(found)
 
 
 def device_rows(
@@ -252,6 +223,7 @@ def _devices_time(structure: Structure) -> tuple[DeviceTime, ...]:
     return tuple(rows)
 
 
+@once_per_trace
 def step_rows(structure: Structure) -> tuple[StepRow, ...]:
     """Returns one row a step, in time order."""
     table, steps, activities = structure.trace.table, structure.steps, structure.activities

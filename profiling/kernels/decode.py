@@ -187,7 +187,7 @@ def _read_function(reading: Reading) -> None:
     ):
         libraries.read_other(reading, cxx)
     if not cxx.closed and not reading.cut:
-        reading.skip("a bracket is left open")
+        reading.leave_unread("a bracket is left open")
 
 
 def _read_wrapped(reading: Reading, cxx: Cxx) -> None:

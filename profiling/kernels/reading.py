@@ -74,7 +74,7 @@ class Reading:
         """Records a field read from a token."""
         self.put(key, value, token.start, token.end)
 
-    def skip(self, text: str) -> None:
+    def leave_unread(self, text: str) -> None:
         """Records that a part was not understood."""
         if text and len(self.unread) < 12 and text not in self.unread:
             self.unread.append(text[:60])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptx.profiling.analysis.doctor import diagnose
-from ptx.profiling.analysis.idle import CAUSES, idle_of
+from ptx.profiling.analysis.doctor import diagnose, find_problems
+from ptx.profiling.analysis.idle import CAUSES, charge_idle
 from ptx.profiling.analysis.ranks import rank_of
-from ptx.profiling.analysis.summary import format_of, summarise, warnings_of
+from ptx.profiling.analysis.summary import format_of, summarise
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.kernels.decode import decode
 from ptx.profiling.structure.tree import NodeKind
@@ -45,7 +45,10 @@ def envelope(structure: Structure, schema: str) -> dict[str, Any]:
         "schema": schema,
         "file": str(structure.trace.path),
         "t0_ns": structure.trace.t0_ns,
-        "warnings": [asdict(w) for w in warnings_of(structure)],
+        "warnings": [
+            {"code": p.code, "count": p.count, "message": p.message}
+            for p in find_problems(structure)
+        ],
     }
 
 
@@ -162,7 +165,7 @@ def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[di
     table, tree, sums = structure.trace.table, structure.tree, structure.sums
     activities = structure.activities
     step_of = structure.step_of_nodes()
-    charge = idle_of(structure)
+    charge = charge_idle(structure)
     by_cause = charge.table_by_cause(tree) if charge else np.zeros((0, 0), np.int64)
     host = ~np.isin(table.kind[tree.event], [int(k) for k in ACTIVITY_KINDS])
     for node in nodes.tolist():

@@ -153,10 +153,13 @@ def decode_chunk(text: bytes, tables: Tables) -> ChunkColumns:
     """
     whole = b"[" + text + b"]"
     events = _decode_events(whole)
-    if "" in {e.ph for e in events}:
-        for event, raw in zip(events, _decode_texts(whole), strict=True):
-            if not event.ph and not bytes(raw)[1:-1].strip():
-                event.ph = EMPTY_PHASE
+    columns = columns_of(events, tables, lambda: _times_from_text(whole))
+    if not (columns.phase == Phase.OTHER).any():
+        return columns
+    # without a phase: an event of another kind, or `{}`, which only its text can tell
+    for event, raw in zip(events, _decode_texts(whole), strict=True):
+        if not event.ph and not bytes(raw)[1:-1].strip():
+            event.ph = EMPTY_PHASE
     return columns_of(events, tables, lambda: _times_from_text(whole))
 
 
@@ -167,8 +170,6 @@ def columns_of(
 ) -> ChunkColumns:
     """Returns the columns of decoded events; `exact_times` reads (ts, dur) in ns from text."""
     n = len(events)
-    if n == 0:
-        return _empty()
     name = [e.name for e in events]
     phase = np.fromiter(map(_PHASES.__getitem__, [e.ph for e in events]), np.uint8, n)
     start_ns, dur_ns = _times([e.ts for e in events], [e.dur for e in events], exact_times)
@@ -195,16 +196,6 @@ def columns_of(
         flags=flags,
         sparse=_sparse(events, args, phase, _Categories(tables, category), sequence),
         lane_names=_lane_names(args, phase, name, thread),
-    )
-
-
-def _empty() -> ChunkColumns:
-    long = np.zeros(0, np.int64)
-    int32 = np.zeros(0, np.int32)
-    byte = np.zeros(0, np.uint8)
-    half = np.zeros(0, np.uint16)
-    return ChunkColumns(
-        long, long, int32, byte, half, int32, long, long, int32, int32, int32, byte, {}, []
     )
 
 
@@ -291,8 +282,10 @@ class _Categories:
     codes: NDArray[np.uint16]
 
     def is_one_of(self, *names: str) -> NDArray[np.bool_]:
-        known = [self.tables.categories[n] for n in names if n in self.tables.categories]
-        return np.isin(self.codes, known)
+        codes = self.tables.categories
+        wanted = np.zeros(len(codes), bool)
+        wanted[[codes[n] for n in names if n in codes]] = True
+        return wanted[self.codes]
 
 
 def _sparse(

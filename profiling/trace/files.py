@@ -10,6 +10,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 BLOCK_BYTES = 1 << 20
@@ -22,6 +23,19 @@ else:  # Windows has no pread; nothing else moves this descriptor's position
         """Returns up to `length` bytes at `offset`."""
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.read(descriptor, length)
+
+
+def window(blocks: Iterable[bytes], position: int, offset: int, length: int) -> bytes:
+    """Returns `length` bytes of a text at `offset` from blocks of it that begin at `position`."""
+    parts = []
+    for block in blocks:
+        end = position + len(block)
+        if end > offset:
+            parts.append(block[max(0, offset - position) : offset + length - position])
+        position = end
+        if position >= offset + length:
+            break
+    return b"".join(parts)
 
 
 class OpenFile:

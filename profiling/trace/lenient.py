@@ -11,8 +11,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ptx.profiling.trace.timestamps import ExactFloat
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_STRING = 1 << 16
 _MAX_DEPTH = 64
@@ -111,45 +115,47 @@ class LenientParser:
 
     def _object(self, position: int, depth: int) -> tuple[dict[str, object], int]:
         members: dict[str, object] = {}
-        commas = 1  # none is due in front of the first member
-        while True:
-            position = self._skip(position)
-            letter = self.text[position]
-            if letter == "}":
-                self._check_commas(commas if members else commas - 1, 0)
-                return members, position + 1
-            if letter == ",":
-                commas += 1
-                position += 1
-                continue
-            if letter != '"':
+
+        def take(position: int) -> int:
+            if self.text[position] != '"':
                 raise LenientError(ran_out=False)
-            self._check_commas(commas, 1)
-            member, position = self.member(position, depth + 1)
+            member, end = self.member(position, depth + 1)
             if "unescaped-quote" in self.repairs and not members.keys().isdisjoint(member):
                 raise LenientError(ran_out=False)  # a text took in the start of the next event
             members.update(member)
-            commas = 0
+            return end
+
+        return members, self._up_to("}", position, take)
 
     def _array(self, position: int, depth: int) -> tuple[list[object], int]:
         items: list[object] = []
-        commas = 1
+
+        def take(position: int) -> int:
+            if self.text[position] == "}":
+                raise LenientError(ran_out=False)
+            item, end = self._value(position, _AFTER_ITEM, depth + 1)
+            items.append(item)
+            return end
+
+        return items, self._up_to("]", position, take)
+
+    def _up_to(self, closing: str, position: int, take: Callable[[int], int]) -> int:
+        """Takes what commas set apart up to a bracket; returns the offset behind that."""
+        commas = 1  # none is due in front of the first
+        is_first = True
         while True:
             position = self._skip(position)
             letter = self.text[position]
-            if letter == "]":
-                self._check_commas(commas if items else commas - 1, 0)
-                return items, position + 1
+            if letter == closing:
+                self._check_commas(commas - is_first, 0)
+                return position + 1
             if letter == ",":
                 commas += 1
                 position += 1
                 continue
-            if letter == "}":
-                raise LenientError(ran_out=False)
             self._check_commas(commas, 1)
-            item, position = self._value(position, _AFTER_ITEM, depth + 1)
-            items.append(item)
-            commas = 0
+            position = take(position)
+            commas, is_first = 0, False
 
     def _check_commas(self, found: int, due: int) -> None:
         if found != due:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ptx.profiling.errors import TraceFormatError
-from ptx.profiling.trace.files import BLOCK_BYTES, OpenFile, pread
+from ptx.profiling.trace.files import BLOCK_BYTES, OpenFile, pread, window
 from ptx.profiling.trace.zstd import ZSTD_MAGICS, ZstdSource
 
 if TYPE_CHECKING:
@@ -144,16 +144,7 @@ class GzipSource(OpenFile):
             if checkpoint.text_offset > offset:
                 break
             start = checkpoint
-        parts = []
-        position = start.text_offset
-        for block in self._unpack(start, record=False):
-            end = position + len(block)
-            if end > offset:
-                parts.append(block[max(0, offset - position) : offset + length - position])
-            position = end
-            if position >= offset + length:
-                break
-        return b"".join(parts)
+        return window(self._unpack(start, record=False), start.text_offset, offset, length)
 
     def _unpack(self, start: _Checkpoint, *, record: bool) -> Iterator[bytes]:
         state = start.state.copy()

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from ptx.profiling.errors import TraceFormatError
-from ptx.profiling.trace.files import BLOCK_BYTES, OpenFile, pread
+from ptx.profiling.trace.files import BLOCK_BYTES, OpenFile, pread, window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,15 +49,7 @@ class ZstdSource(OpenFile):
     def read(self, offset: int, length: int) -> bytes:
         """Returns `length` bytes of the text at `offset`, fewer at its end."""
         position, file_offset = max(frame for frame in self._frames if frame[0] <= offset)
-        parts = []
-        for block in self._unpack(position, file_offset, record=False):
-            end = position + len(block)
-            if end > offset:
-                parts.append(block[max(0, offset - position) : offset + length - position])
-            position = end
-            if position >= offset + length:
-                break
-        return b"".join(parts)
+        return window(self._unpack(position, file_offset, record=False), position, offset, length)
 
     def _unpack(self, text_offset: int, file_offset: int, *, record: bool) -> Iterator[bytes]:
         state = self._decoder()

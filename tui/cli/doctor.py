@@ -33,7 +33,7 @@ class DoctorCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         """Prints the diagnosis; returns the exit code."""
-        from ptx.profiling.analysis.doctor import diagnose
+        from ptx.profiling.analysis.doctor import find_problems, is_sound
 
         structure = load_structure(args.file)
         if args.json:
@@ -49,7 +49,7 @@ class DoctorCommand:
 
             columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PLAIN_WIDTH
             print_lines(doctor_text(structure, max(_LEAST_WIDTH, columns)))
-        return 1 if args.strict and not diagnose(structure).sound else 0
+        return 1 if args.strict and not is_sound(find_problems(structure)) else 0
 
 
 COMMAND = DoctorCommand()

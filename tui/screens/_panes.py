@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MIN_WIDTH, MIN_HEIGHT = 60, 15
 _BESIDE_FROM = 100
 _BESIDE_AT_START = 160
+_FRAME_LINES = 5  # three of the header, the heading and the footer
+_LEAST_TREE = 3
+_SMALL_PANEL, _PANEL, _TALL_FROM = 7, 12, 32
 _PANEL_DELAY_S = 0.08
 _PANELS = {"kernels": "Kernels", "info": "Info"}
 
@@ -41,6 +44,7 @@ class TreeAndPanel(Screen[None]):
     """
 
     KEYS: ClassVar[tuple[Key, ...]] = ()
+    AUTO_FOCUS = "#tree"
 
     def __init__(
         self,
@@ -97,10 +101,6 @@ class TreeAndPanel(Screen[None]):
         """Returns the list in the panel."""
         return self.query_one("#panel", RowTree)
 
-    def on_mount(self) -> None:
-        """Shows the first step."""
-        self.op_tree.focus()
-
     def on_resize(self, event: events.Resize) -> None:
         """Lays the panes out for the new size; the first time it also opens the tree."""
         width, height = event.size
@@ -113,7 +113,7 @@ class TreeAndPanel(Screen[None]):
         self._lay_out()
         if not self._started:
             self._started = True
-            self.call_after_refresh(self._show_step)
+            self.call_after_refresh(self._show_rows)
 
     def _is_beside(self) -> bool:
         width = self.size.width
@@ -128,9 +128,14 @@ class TreeAndPanel(Screen[None]):
         if beside:
             pane.styles.height = "100%"
             return
-        room = self.size.height - 5  # three header lines, the heading and the footer
-        least = 7 if self.size.height < 32 else 12
-        pane.styles.height = max(least, room - max(3, self.op_tree.row_count))
+        unused = self._room() - max(_LEAST_TREE, self.op_tree.row_count)
+        pane.styles.height = max(self._least_panel(), unused)
+
+    def _room(self) -> int:
+        return self.size.height - _FRAME_LINES
+
+    def _least_panel(self) -> int:
+        return _SMALL_PANEL if self.size.height < _TALL_FROM else _PANEL
 
     def _show_step(self, place: int | str | None = None) -> None:
         """Builds the rows of the present step; the cursor goes to a place or the costliest."""
@@ -139,6 +144,11 @@ class TreeAndPanel(Screen[None]):
         rows.arrange(by_cost=self.rows.by_cost, filter_text=self.rows.filter_text)
         self.rows = rows
         self.rows_replaced()
+        self._show_rows(place)
+
+    def _show_rows(self, place: int | str | None = None) -> None:
+        """Shows the present rows from their start state, with the header of their step."""
+        rows = self.rows
         if not rows.filter_text:
             rows.open_heaviest(self._tree_room())
         cursor = self._reveal(place)
@@ -152,9 +162,8 @@ class TreeAndPanel(Screen[None]):
         self._show_footer()
 
     def _tree_room(self) -> int:
-        if self._is_beside():
-            return self.size.height - 5
-        return self.size.height - 5 - (7 if self.size.height < 32 else 12)
+        """Returns how many rows the tree can show at the start."""
+        return self._room() - (0 if self._is_beside() else self._least_panel())
 
     def _reveal(self, place: int | str | None) -> int:
         """Opens what is closed above a place and returns its row, -1 if it has none."""

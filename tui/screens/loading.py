@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
-from ptx.profiling.analysis.idle import idle_of
+from ptx.profiling.analysis.idle import charge_idle
 from ptx.profiling.errors import PtxError
 from ptx.profiling.report.units import format_count
 from ptx.profiling.sanitise import clean
@@ -86,7 +86,7 @@ class LoadingScreen(Screen[None]):
                 "q cancel",
             )
             structure = build_structure(trace)
-            _ = structure.sums, idle_of(structure)  # the screens need them at once
+            _ = structure.sums, charge_idle(structure)  # the screens need them at once
         except LoadCancelled:
             return
         except (PtxError, MemoryError, OSError) as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptx.profiling.analysis.selection import with_ancestors
+from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.report.units import format_ns, format_share
 from ptx.profiling.sanitise import clean
@@ -166,9 +167,7 @@ class ExploreRows:
     def gpu_ns(self, node: int) -> int:
         """Returns the GPU column: what the row launched; of the step's row what the clock says."""
         if self.is_step_row(node):
-            steps, k = self.structure.steps, self.step or 0
-            busy = self.structure.clock_busy_ns(steps.start_ns[k : k + 1], steps.end_ns[k : k + 1])
-            return int(busy[0])
+            return step_rows(self.structure)[self.step or 0].clock_busy_ns or 0
         return int(self.lens.gpu_sum_ns[node])
 
     def is_step_row(self, node: int) -> bool:

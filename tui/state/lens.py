@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptx.profiling.analysis.idle import idle_of
+from ptx.profiling.analysis.idle import charge_idle
 from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.structure.tree import NodeKind
@@ -396,7 +396,7 @@ def _totals(
 
 def _idle_ns(structure: Structure) -> NDArray[np.int64]:
     """Returns the idle time charged to each node's subtree, 0 where no device is known."""
-    charge = idle_of(structure)
+    charge = charge_idle(structure)
     return np.zeros(len(structure.tree), np.int64) if charge is None else charge.total_ns
 
 

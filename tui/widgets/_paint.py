@@ -14,6 +14,38 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 
+ROLE_COLOURS = {
+    "normal": "color: $foreground",
+    "dim": "color: #9a9a9a",  # 5.9:1 on black; "bright black" is too faint to read
+    "strong": "color: $foreground; text-style: bold",
+    "alert": "color: $error; text-style: bold",
+    "kernel": "color: $success",
+    "host": "color: $accent",
+    "matmul": "color: $text-primary",
+    "attention": "color: $text-secondary",
+    "pointwise": "color: $text-success",
+    "reduce": "color: $text-accent",
+    "copy": "color: $text-warning",
+    "memory": "color: $warning",
+    "communication": "color: $text-error",
+    "other": "color: $foreground",
+}
+"""How each role of `ptx.tui.state.rows.Role` is drawn, as a declaration of CSS."""
+
+
+def role_classes(prefix: str) -> set[str]:
+    """Returns the component classes of all roles for a widget, such as `lines--dim`."""
+    return {f"{prefix}--{role}" for role in ROLE_COLOURS}
+
+
+def role_css(widget: str, prefix: str) -> str:
+    """Returns the rules that colour a widget's roles."""
+    return "\n".join(
+        f"{widget} > .{prefix}--{role} {{ {colours}; background: $background; }}"
+        for role, colours in ROLE_COLOURS.items()
+    )
+
+
 def fit(text: str, width: int, ellipsis: str, *, middle: bool = False) -> str:
     """Returns the text in exactly `width` cells, cut with an ellipsis or filled with spaces."""
     if width <= 0:

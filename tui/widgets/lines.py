@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from ptx.profiling.report.units import format_share
 from ptx.tui.state.header import fitting
-from ptx.tui.widgets._paint import strip
+from ptx.tui.widgets._paint import role_classes, role_css, strip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,34 +19,15 @@ if TYPE_CHECKING:
     from ptx.tui.state.glyphs import Glyphs
     from ptx.tui.state.header import Band, StepHeader
 
-_CATEGORIES = (
-    *("matmul", "attention", "pointwise", "reduce", "copy", "memory", "communication", "other"),
-)
-_ROLES = ("normal", "dim", "strong", "alert", "kernel", "reverse", *_CATEGORIES)
-
 
 class Lines(Widget):
     """Draws lines given as pieces of (text, role); repaints only when they change."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in _ROLES}
-    DEFAULT_CSS = """
-    Lines {
-        height: 1;
-        & > .lines--normal { color: $foreground; background: $background; }
-        & > .lines--dim { color: #9a9a9a; background: $background; }
-        & > .lines--strong { color: $foreground; background: $background; text-style: bold; }
-        & > .lines--alert { color: $error; background: $background; text-style: bold; }
-        & > .lines--kernel { color: $success; background: $background; }
-& > .lines--matmul { color: $text-primary; background: $background; }
-        & > .lines--attention { color: $text-secondary; background: $background; }
-        & > .lines--pointwise { color: $text-success; background: $background; }
-        & > .lines--reduce { color: $text-accent; background: $background; }
-        & > .lines--copy { color: $text-warning; background: $background; }
-        & > .lines--communication { color: $text-error; background: $background; }
-        & > .lines--other { color: $foreground; background: $background; }
-        & > .lines--memory { color: $warning; background: $background; }
-        & > .lines--reverse { color: $background; background: $foreground; }
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*role_classes("lines"), "lines--reverse"}
+    DEFAULT_CSS = f"""
+    Lines {{ height: 1; }}
+    {role_css("Lines", "lines")}
+    Lines > .lines--reverse {{ color: $background; background: $foreground; }}
     """
 
     def __init__(self, *, glyphs: Glyphs, id: str) -> None:
@@ -103,16 +84,20 @@ class HeaderLines(Lines):
         equation = [(" ", "normal")]
         equation += [(part.text, part.role) for part in fitting(header.equation, width - 2)]
         if width >= 100:
-            equation += self._legend(header.bands)
+            equation += self._legend(header.bands, width - sum(len(t) for t, _ in equation))
         self.show([place, equation, self._bar(header.bands, width - 2)])
 
-    def _legend(self, bands: Sequence[Band]) -> list[tuple[str, str]]:
+    def _legend(self, bands: Sequence[Band], room: int) -> list[tuple[str, str]]:
+        """Returns the categories with their shares, as many of the dearest as fit whole."""
         whole = sum(band.ns for band in bands)
-        return [
-            (f"   {b.letter} {b.word} {format_share(b.ns, whole)}", b.role)
-            for b in bands
-            if b.letter and b.ns
-        ]
+        legend: list[tuple[str, str]] = []
+        for band in bands:
+            text = f"   {band.letter} {band.word} {format_share(band.ns, whole)}"
+            room -= len(text)
+            if not band.letter or not band.ns or room < 0:
+                break
+            legend.append((text, band.role))
+        return legend
 
     def _bar(self, bands: Sequence[Band], width: int) -> list[tuple[str, str]]:
         whole = sum(band.ns for band in bands)

@@ -12,7 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ptx.tui.state.glyphs import UNICODE
-from ptx.tui.widgets._paint import fit, fit_right, strip
+from ptx.tui.widgets._paint import fit, fit_right, role_classes, role_css, strip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from ptx.tui.state.rows import Column, RowSource
 
 _INDENT_LEVELS = 8
-_CATEGORIES = (
-    *("matmul", "attention", "pointwise", "reduce", "copy", "memory", "communication", "other"),
-)
-_ROLES = ("normal", "dim", "strong", "alert", "kernel", "host", *_CATEGORIES)
 
 
 class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
@@ -38,80 +34,50 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"row-tree--{role}" for role in _ROLES),
+        *role_classes("row-tree"),
         "row-tree--cursor",
         "row-tree--cursor-blurred",
     }
 
-    DEFAULT_CSS = """
-    RowTree {
-        overflow: hidden scroll;
-        scrollbar-size: 0 0;
-        & > .row-tree--normal { color: $foreground; background: $background; }
-        & > .row-tree--dim { color: #9a9a9a; background: $background; }
-        & > .row-tree--strong { color: $foreground; background: $background; text-style: bold; }
-        & > .row-tree--alert { color: $error; background: $background; text-style: bold; }
-        & > .row-tree--kernel { color: $success; background: $background; }
-        & > .row-tree--memory { color: $warning; background: $background; }
-& > .row-tree--matmul { color: $text-primary; background: $background; }
-        & > .row-tree--attention { color: $text-secondary; background: $background; }
-        & > .row-tree--pointwise { color: $text-success; background: $background; }
-        & > .row-tree--reduce { color: $text-accent; background: $background; }
-        & > .row-tree--copy { color: $text-warning; background: $background; }
-        & > .row-tree--communication { color: $text-error; background: $background; }
-        & > .row-tree--other { color: $foreground; background: $background; }
-        & > .row-tree--host { color: $accent; background: $background; }
-        & > .row-tree--cursor { background: $primary-muted; }
-        & > .row-tree--cursor-blurred { background: $surface; }
-    }
+    DEFAULT_CSS = f"""
+    RowTree {{ overflow: hidden scroll; scrollbar-size: 0 0; }}
+    {role_css("RowTree", "row-tree")}
+    RowTree > .row-tree--cursor {{ background: $primary-muted; }}
+    RowTree > .row-tree--cursor-blurred {{ background: $surface; }}
     """
 
     @dataclass
-    class CursorMoved(Message):
+    class FromTree(Message):
+        """What the messages of a tree share: they know their sender."""
+
+        tree: RowTree
+
+        @property
+        def control(self) -> RowTree:
+            """Returns the sender."""
+            return self.tree
+
+    @dataclass
+    class CursorMoved(FromTree):
         """The cursor stands on another node."""
 
-        tree: RowTree
         node: int
 
-        @property
-        def control(self) -> RowTree:
-            """Returns the sender."""
-            return self.tree
-
     @dataclass
-    class Activated(Message):
+    class Activated(FromTree):
         """The row under the cursor was chosen."""
 
-        tree: RowTree
         node: int
 
-        @property
-        def control(self) -> RowTree:
-            """Returns the sender."""
-            return self.tree
-
     @dataclass
-    class LaidOut(Message):
+    class LaidOut(FromTree):
         """The columns were chosen anew for another width."""
 
-        tree: RowTree
-
-        @property
-        def control(self) -> RowTree:
-            """Returns the sender."""
-            return self.tree
-
     @dataclass
-    class TopChanged(Message):
+    class TopChanged(FromTree):
         """Another node stands in the first visible row."""
 
-        tree: RowTree
         node: int
-
-        @property
-        def control(self) -> RowTree:
-            """Returns the sender."""
-            return self.tree
 
     def __init__(
         self,

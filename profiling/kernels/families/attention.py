@@ -217,7 +217,7 @@ def read_mem_efficient(reading: Reading) -> bool:
         elif text == "dropout":
             dropout = word
         elif text != "seqaligned":
-            reading.skip(text)
+            reading.leave_unread(text)
     if match.group(1) == "B" and (dropout or "arch" in reading.fields):
         span = (dropout.start, dropout.end) if dropout else match.span(1)
         reading.put("dropout", dropout is not None, *span)

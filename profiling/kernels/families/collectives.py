@@ -124,7 +124,7 @@ def _read_nccl_word(reading: Reading, words: list[Token], at: int, reducing: boo
         found, used, end = _type_at(words, at)
         if not found:
             if lower:
-                reading.skip(word.text)
+                reading.leave_unread(word.text)
             return 1
         # A cut can fall between `int8` and `_t`, or `uint` and its size, but not change the type.
         if reducing:
@@ -182,7 +182,7 @@ def _read_hccl(reading: Reading) -> None:
         if found:
             reading.put("collective", found, *match.span(1))
         else:
-            reading.skip(match.group(1))
+            reading.leave_unread(match.group(1))
 
 
 _SYMMETRIC_MEMORY = re.compile(

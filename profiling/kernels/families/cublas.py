@@ -100,7 +100,7 @@ def read_nvjet(reading: Reading) -> None:
                 f"{text}: seen only without fast accumulation of 8-bit products (probably that)"
             )
         else:
-            reading.skip(text)
+            reading.leave_unread(text)
     if epilogue and not reading.cut:
         start, end = epilogue[0].start, epilogue[-1].end
         reading.put("epilogue", tuple(word.text for word in epilogue), start, end)
@@ -114,12 +114,12 @@ def _nvjet_types(reading: Reading, word: Token) -> None:
     elif len(letters) == 5:
         keys = ("dtype_a", "dtype_b", "dtype_c", "dtype_acc", "dtype_out")
     else:
-        reading.skip(word.text)
+        reading.leave_unread(word.text)
         return
     for offset, (key, letter) in enumerate(zip(keys, letters, strict=True)):
         at = word.start + offset
         if letter is None:
-            reading.skip(word.text[offset])
+            reading.leave_unread(word.text[offset])
             continue
         # Five letters: which of the middle ones is C and which the compute type is inferred.
         if key != "dtype_c":
@@ -167,7 +167,7 @@ def read_legacy(reading: Reading) -> bool:
         elif _LAYOUT.match(text) and seen_tile:
             reading.take("layout", text, word)
         else:
-            reading.skip(text)
+            reading.leave_unread(text)
     if known:
         _tensor_core(reading, words[at], digits)
     else:
@@ -180,7 +180,7 @@ def _tensor_core(reading: Reading, word: Token, digits: str) -> None:
     if digits in INSTRUCTIONS:
         reading.take("instr", INSTRUCTIONS[digits], word)
     elif digits:
-        reading.skip(digits)
+        reading.leave_unread(digits)
 
 
 def _legacy_types(
@@ -194,7 +194,7 @@ def _legacy_types(
         elif word.text in LIBRARY_TYPES:
             reading.take(key, LIBRARY_TYPES[word.text], word)
         else:
-            reading.skip(word.text)
+            reading.leave_unread(word.text)
 
 
 def read_xmma_gemm(reading: Reading) -> None:
@@ -248,7 +248,7 @@ def read_xmma_words(reading: Reading, words: list[Token]) -> None:
         elif text == "segment":
             reading.notes.append("segment_k: K split into segments, on or off (probably)")
         elif pairs == 2 and text not in _XMMA_WORDS and not _XMMA_SHAPES.match(text):
-            reading.skip(text)
+            reading.leave_unread(text)
 
 
 _GEMV = re.compile(r"gemv2([TN])_kernel")

@@ -91,7 +91,7 @@ def read_cudnn_words(reading: Reading) -> bool:
         elif text in ("fprop", "dgrad", "wgrad"):
             reading.take("op", text, word)
         elif text not in ("nhwc", "nchw", "v0", "v1"):
-            reading.skip(text)
+            reading.leave_unread(text)
     return True
 
 

@@ -60,7 +60,7 @@ def read_cutlass2(reading: Reading, owner: str = "") -> None:
         position += 1
     if position >= len(words) or not (kind := _KIND.match(words[position].text)):
         for word in words[position:]:
-            reading.skip(word.text)
+            reading.leave_unread(word.text)
         return
     gemm = words[position]
     op = kind.group(5)
@@ -109,7 +109,7 @@ def _read_rest(
         elif text in ("splitk", "parallel", "serial") and sizes:
             reading.take("split_k", True, word)
         elif text not in ("unity", "stride", "channels", "strided"):
-            reading.skip(text)
+            reading.leave_unread(text)
 
 
 def _put_types(
@@ -199,4 +199,4 @@ def _read_rest3(reading: Reading, words: list[Token]) -> None:
         elif text == "stream" and index + 1 < len(words) and words[index + 1].text == "k":
             reading.put("stream_k", True, word.start, words[index + 1].end)
         elif text not in _SCHEDULE_WORDS:
-            reading.skip(text)
+            reading.leave_unread(text)

@@ -83,7 +83,7 @@ def _read_fused(reading: Reading, position: int) -> None:
         reading.put("index", int(number.group(1)), *number.span(1))
         end = number.start()
     if not name.startswith("fused", position, end):
-        reading.skip(name[position:end])
+        reading.leave_unread(name[position:end])
         return
     start = position + len("fused")
     if start == end:
@@ -91,7 +91,7 @@ def _read_fused(reading: Reading, position: int) -> None:
         return
     operators = split_operators(name[start + 1 : end])
     if operators is None:
-        reading.skip(name[start + 1 : end])
+        reading.leave_unread(name[start + 1 : end])
         reading.notes.append(
             "the fused operators could not be told apart: one of them is no known operator"
         )

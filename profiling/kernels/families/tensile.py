@@ -118,7 +118,7 @@ def _put_types(reading: Reading, flags: list[Token]) -> None:
         ):
             reading.put(key, kind, start, end)
     elif found:
-        reading.skip(reading.name[found[0][1] : found[-1][2]])
+        reading.leave_unread(reading.name[found[0][1] : found[-1][2]])
 
 
 def _put_tile(reading: Reading, words: list[Token], at: int) -> None:

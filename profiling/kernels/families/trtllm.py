@@ -80,7 +80,7 @@ def read_trtllm_gen(reading: Reading) -> bool:
         elif text in _ACTIVATIONS:
             reading.take("epilogue", (_ACTIVATIONS[text],), word)
         elif not text.startswith(("et", "epilogueTile")):
-            reading.skip(text)
+            reading.leave_unread(text)
     if gated:
         reading.notes.append("a gated activation is fused; which one is not stated in this form")
     return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.traces import TraceBuilder, trace
 
-from ptx.profiling.analysis.doctor import Finding, diagnose, find_problems, severity_of
+from ptx.profiling.analysis.doctor import DoctorProblem, diagnose, find_problems, severity_of
 from ptx.profiling.report.documents import doctor_document
 from ptx.profiling.report.encode import encode
 from ptx.profiling.report.text import doctor_text
@@ -30,7 +30,7 @@ def cut(builder: TraceBuilder, folder: Path) -> Structure:
     return build_structure(read_trace(path))
 
 
-def problems(structure: Structure) -> dict[str, Finding]:
+def problems(structure: Structure) -> dict[str, DoctorProblem]:
     return {problem.code: problem for problem in find_problems(structure)}
 
 
