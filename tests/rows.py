@@ -7,6 +7,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from tests import traces
+
 from ptx.profiling.trace import source
 from ptx.profiling.trace.columns import Kind
 from ptx.profiling.trace.reader import TraceFile, read_trace
@@ -78,3 +80,14 @@ def read_bytes(path: Path, text: bytes, block: int | None = None) -> TraceFile:
         return read_trace(path)
     with block_bytes(block):
         return read_trace(path)
+
+
+def an_op(name: str, start: float = 1, **args: object) -> dict[str, Any]:
+    """Returns the event of an op that takes half a us."""
+    built: dict[str, Any] = traces.trace().op(name, start, 0.5, **args).events[0]
+    return built
+
+
+def names_of(loaded: TraceFile) -> list[str]:
+    """Returns the names of all rows."""
+    return [loaded.table.name_of(i) for i in range(len(loaded.table))]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.traces import trace
+from tests.tui_driver import screen_text, until
 
 from ptx.profiling.errors import TraceFormatError
 from ptx.profiling.trace.reader import LoadCancelled, LoadProgress, TraceFile, read_trace
@@ -17,8 +18,6 @@ from ptx.tui.screens.explore import ExploreScreen
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from textual.pilot import Pilot
 
 
 class SlowReader:
@@ -45,19 +44,6 @@ class SlowReader:
         if self._error is not None:
             raise self._error
         return read_trace(path, on_progress)
-
-
-def screen_text(pilot: Pilot[None]) -> str:
-    app = pilot.app
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips(app.size))
-
-
-async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
-    for _ in range(500):
-        if is_so():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError(screen_text(pilot))
 
 
 @pytest.fixture
