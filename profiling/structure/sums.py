@@ -65,49 +65,70 @@ def sum_nodes(table: EventTable, tree: Tree, activities: Activities) -> NodeSums
         ops=count(NodeKind.OP),
         gpu_sum_ns=gpu_sum_ns,
         gpu_sum_raw_ns=subtree_sums(tree, raw),
-        gpu_busy_ns=_busy(table, tree, activities, counted),
+        gpu_busy_ns=busy_by_node(
+            tree.parent,
+            tree.depth,
+            tree.size,
+            mine,
+            table.start_ns[activities.event],
+            table.start_ns[activities.event] + activities.counted_ns,
+            table.device[activities.event],
+        ),
         self_ns=self_times(table, tree),
     )
 
 
-def _busy(
-    table: EventTable, tree: Tree, activities: Activities, counted: NDArray[np.int64]
+def busy_by_node(
+    parent: NDArray[np.int32],
+    depth: NDArray[np.int32],
+    size: NDArray[np.int32],
+    node: NDArray[np.integer],
+    start_ns: NDArray[np.int64],
+    end_ns: NDArray[np.int64],
+    device: NDArray[np.integer],
 ) -> NDArray[np.int64]:
-    """Returns the busy time of each node.
+    """Returns the busy time of each node of a pre-order forest (int64 ns, one a node).
 
-    Activities that overlap no other on their device add their duration, by prefix sum. The rest
-    is united level by level: at each depth every one of them belongs to one ancestor.
+    That is the union of the intervals at or below it per device, added over devices. Intervals
+    that overlap no other on their device add their length, by prefix sum. The rest is united level
+    by level: at each depth every one of them belongs to one ancestor.
+
+    Args:
+        parent: the forest.
+        depth: its depths.
+        size: its subtree sizes.
+        node: the node of each interval.
+        start_ns: where each interval starts.
+        end_ns: where it ends.
+        device: its device.
     """
-    event = activities.event
-    start = table.start_ns[event]
-    end = start + activities.counted_ns
-    device = table.device[event].astype(np.int64)
-    order = np.lexsort((start, device))
-    overlapping = np.zeros(len(event), bool)
-    d, s, e = device[order], start[order], end[order]
+    order = np.lexsort((start_ns, device))
+    overlapping = np.zeros(len(node), bool)
     if len(order):
-        reached = fresh_by_group(d, s, e) < e - s
-        overlapping[order] = reached | _reaches_next(d, s, e)
-    alone = counted.copy()
-    crowd = np.flatnonzero(overlapping)
-    alone[tree.node_of[event[crowd]]] = 0
-    busy = subtree_sums(tree, alone)
-    node = tree.node_of[event[crowd]].astype(np.int64)
-    devices = device[crowd] - device.min() if len(device) else device
-    width = int(devices.max()) + 1 if len(devices) else 1
-    start, end = start[crowd], end[crowd]
-    # deepest first, so that all activities of a subtree have come up when its node's turn comes
-    level = int(tree.depth[node].max(initial=0))
-    while len(node):
-        here = np.flatnonzero(tree.depth[node] == level)
-        ids, group = np.unique(node[here] * width + devices[here], return_inverse=True)
-        union = union_by_group(group, start[here], end[here], len(ids))
+        d, s, e = device[order].astype(np.int64), start_ns[order], end_ns[order]
+        overlapping[order] = (fresh_by_group(d, s, e) < e - s) | _reaches_next(d, s, e)
+    alone = np.zeros(len(parent), np.int64)
+    np.add.at(alone, node[~overlapping], (end_ns - start_ns)[~overlapping])
+    total = np.concatenate(([0], np.cumsum(alone)))
+    here = np.arange(len(parent))
+    busy: NDArray[np.int64] = total[here + size] - total[here]
+    at = node[overlapping].astype(np.int64)
+    start, end = start_ns[overlapping], end_ns[overlapping]
+    devices = device[overlapping].astype(np.int64)
+    devices -= devices.min(initial=0)
+    width = int(devices.max(initial=0)) + 1
+    # deepest first, so that all intervals of a subtree have come up when its node's turn comes
+    level = int(depth[at].max(initial=0))
+    while len(at):
+        now = np.flatnonzero(depth[at] == level)
+        ids, group = np.unique(at[now] * width + devices[now], return_inverse=True)
+        union = union_by_group(group, start[now], end[now], len(ids))
         np.add.at(busy, ids // width, union)
-        node[here] = tree.parent[node[here]]
+        at[now] = parent[at[now]]
         level -= 1
-        if (node < 0).any():
-            keep = node >= 0
-            node, start, end, devices = node[keep], start[keep], end[keep], devices[keep]
+        if (at < 0).any():
+            keep = at >= 0
+            at, start, end, devices = at[keep], start[keep], end[keep], devices[keep]
     return busy
 
 
