@@ -10,9 +10,10 @@ from textual.screen import Screen
 
 from ptx.profiling.sanitise import clean
 from ptx.tui.keymap import footer
-from ptx.tui.state.explore import ExploreRows
+from ptx.tui.state.explore import ExploreRows, Place
+from ptx.tui.state.forest import Layers
 from ptx.tui.state.header import make_header
-from ptx.tui.state.lens import Layers
+from ptx.tui.state.lens import FEW_LINES
 from ptx.tui.state.panels import InfoPanel, KernelPanel
 from ptx.tui.widgets.lines import Footer, HeaderLines, Lines, Tabs
 from ptx.tui.widgets.row_tree import RowTree
@@ -62,7 +63,8 @@ class TreeAndPanel(Screen[None]):
         steps = structure.steps
         self.step: int | None = None if steps.source == "trace" else len(steps) - 1
         self.shown = Layers()
-        self.rows = ExploreRows(structure, self.step, self.shown, glyphs)
+        self._lines = FEW_LINES
+        self.rows = self._make_rows()
         self.panel = "kernels" if self.rows.has_gpu else "info"
         self._beside: bool | None = None
         self._timer: Timer | None = None
@@ -113,6 +115,8 @@ class TreeAndPanel(Screen[None]):
         self._lay_out()
         if not self._started:
             self._started = True
+            self._lines = height
+            self.rows.fit(height)
             self.call_after_refresh(self._show_rows)
 
     def _is_beside(self) -> bool:
@@ -137,16 +141,19 @@ class TreeAndPanel(Screen[None]):
     def _least_panel(self) -> int:
         return _SMALL_PANEL if self.size.height < _TALL_FROM else _PANEL
 
-    def _show_step(self, place: int | str | None = None) -> None:
+    def _make_rows(self) -> ExploreRows:
+        return ExploreRows(self.structure, self.step, self.shown, self._glyphs, self._lines)
+
+    def _show_step(self, place: int | Place | None = None) -> None:
         """Builds the rows of the present step; the cursor goes to a place or the costliest."""
-        rows = ExploreRows(self.structure, self.step, self.shown, self._glyphs)
+        rows = self._make_rows()
         rows.share = self.rows.share
-        rows.arrange(by_cost=self.rows.by_cost, filter_text=self.rows.filter_text)
+        rows.arrange(order=self.rows.order, filter_text=self.rows.filter_text)
         self.rows = rows
         self.rows_replaced()
         self._show_rows(place)
 
-    def _show_rows(self, place: int | str | None = None) -> None:
+    def _show_rows(self, place: int | Place | None = None) -> None:
         """Shows the present rows from their start state, with the header of their step."""
         rows = self.rows
         if not rows.filter_text:
@@ -165,11 +172,11 @@ class TreeAndPanel(Screen[None]):
         """Returns how many rows the tree can show at the start."""
         return self._room() - (0 if self._is_beside() else self._least_panel())
 
-    def _reveal(self, place: int | str | None) -> int:
+    def _reveal(self, place: int | Place | None) -> int:
         """Opens what is closed above a place and returns its row, -1 if it has none."""
         row = -1
-        if isinstance(place, str):
-            row = next((r for r, title in self.rows.lens.titles.items() if title == place), -1)
+        if isinstance(place, Place):
+            row = self.rows.row_at(place)
         elif place is not None:
             row = self.rows.lens.row_of_node(self.structure, place)
         if row >= 0:
@@ -237,12 +244,10 @@ class TreeAndPanel(Screen[None]):
             focused=self.panel_list.has_focus,
         )
 
-    def _cursor_place(self) -> int | str | None:
-        """Returns what stays the same when rows change: a node of the op tree, a group's title."""
+    def _cursor_place(self) -> Place | None:
+        """Returns where the cursor is, in words that outlast another layer or fold."""
         row = self.op_tree.cursor
-        if row < 0:
-            return None
-        return self.rows.lens.titles.get(row) or int(self.rows.lens.outer[row])
+        return self.rows.place_of(row) if row >= 0 else None
 
     def _focused_list(self) -> RowTree:
         return self.panel_list if self.panel_list.has_focus else self.op_tree
@@ -294,11 +299,28 @@ class TreeAndPanel(Screen[None]):
             self.op_tree.rows_changed()
             self._lay_out()
 
-    def action_open_all(self) -> None:
-        """Opens everything."""
-        self.rows.index.set_open_below(-1, True)
-        self.op_tree.rows_changed()
+    def action_instances(self) -> None:
+        """Lists what the row under the cursor stands for, or folds it again."""
+        row, rows = self.op_tree.cursor, self.rows
+        while row >= 0 and rows.lens.count(row) < 2:  # on an instance: the row that holds it
+            row = int(rows.index.parent[row])
+        if row < 0:
+            self._say("this row stands for itself alone")
+            return
+        self._list_instances(row, not rows.is_listed(row))
+
+    def action_all_instances(self) -> None:
+        """Lists the instances of all rows, or folds all of them again."""
+        self._list_instances(None, not self.rows.lists_all)
+
+    def _list_instances(self, row: int | None, listed: bool) -> None:
+        place = self.rows.place_of(row) if row is not None else self._cursor_place()
+        self.rows.list_instances(row, listed)
+        self.rows_replaced()
+        self.op_tree.show(self.rows, max(0, self._reveal(place)))
         self._lay_out()
+        self._show_heading()
+        self._update_panel()
 
     def action_start_state(self) -> None:
         """Opens and closes rows as at the start."""
@@ -336,9 +358,9 @@ class TreeAndPanel(Screen[None]):
         self.refresh(layout=True)
         self.app.refresh(layout=True)
 
-    def _arrange(self, *, by_cost: bool, filter_text: str) -> None:
+    def _arrange(self, *, order: str, filter_text: str) -> None:
         place = self._cursor_place()
-        self.rows.arrange(by_cost=by_cost, filter_text=filter_text)
+        self.rows.arrange(order=order, filter_text=filter_text)
         if not filter_text:
             self.rows.open_heaviest(self._tree_room())
         row = self._reveal(place)

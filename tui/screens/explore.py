@@ -17,7 +17,7 @@ from ptx.tui.keymap import EXPLORE_KEYS
 from ptx.tui.screens._pager import page_json
 from ptx.tui.screens._panes import TreeAndPanel
 from ptx.tui.screens.dialogs import ChooseScreen, KeyScreen, TextScreen, help_text
-from ptx.tui.state.explore import SHARES
+from ptx.tui.state.explore import ORDERS, SHARES
 from ptx.tui.state.goto import find_place
 from ptx.tui.state.panels import KernelPanel, raw_events, step_choices
 from ptx.tui.widgets.row_tree import RowTree
@@ -31,9 +31,15 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from ptx.profiling.structure.structure import Structure
+    from ptx.tui.state.explore import Place
     from ptx.tui.state.glyphs import Glyphs
 
 
+_ORDER_WORDS = {
+    "start": "by time, many alike by cost",
+    "cost": "by cost",
+    "time": "in order of time",
+}
 _PROMPTS = ("find", "filter", "go_to")
 
 
@@ -72,8 +78,8 @@ class ExploreScreen(TreeAndPanel):
         letters: bool = False,
     ) -> None:
         super().__init__(structure, glyphs=glyphs, mark_cursor=mark_cursor, letters=letters)
-        self._jumps: list[tuple[int | None, int | str | None]] = []
-        self._marks: dict[str, tuple[int | None, int | str | None]] = {}
+        self._jumps: list[tuple[int | None, int | Place | None]] = []
+        self._marks: dict[str, tuple[int | None, int | Place | None]] = {}
         self._found: _Found | None = None
         self._prompt: Callable[[str], None] | None = None
 
@@ -116,7 +122,7 @@ class ExploreScreen(TreeAndPanel):
             return
         self._go_here(node)
 
-    def _go_here(self, place: int | str | None) -> None:
+    def _go_here(self, place: int | Place | None) -> None:
         """Moves to a place of the present step."""
         row = self._reveal(place)
         if row < 0:
@@ -147,8 +153,9 @@ class ExploreScreen(TreeAndPanel):
 
     def action_order(self) -> None:
         """Orders siblings by time or by cost."""
-        self._arrange(by_cost=not self.rows.by_cost, filter_text=self.rows.filter_text)
-        self._say("by cost" if self.rows.by_cost else "in order of time")
+        order = ORDERS[(ORDERS.index(self.rows.order) + 1) % len(ORDERS)]
+        self._arrange(order=order, filter_text=self.rows.filter_text)
+        self._say(_ORDER_WORDS[order])
 
     def action_share(self) -> None:
         """Changes what 100 % is."""
@@ -224,9 +231,9 @@ class ExploreScreen(TreeAndPanel):
 
     def _filter(self, text: str) -> None:
         self._found = None
-        self._arrange(by_cost=self.rows.by_cost, filter_text=text)
+        self._arrange(order=self.rows.order, filter_text=text)
         if text and not self.op_tree.row_count:
-            self._arrange(by_cost=self.rows.by_cost, filter_text="")
+            self._arrange(order=self.rows.order, filter_text="")
             self._say(f"nothing here is called {text!r}")
 
     def action_go_to(self) -> None:
@@ -322,7 +329,7 @@ class ExploreScreen(TreeAndPanel):
         else:
             self._say("no jump to return from")
 
-    def _return_to(self, place: tuple[int | None, int | str | None]) -> None:
+    def _return_to(self, place: tuple[int | None, int | Place | None]) -> None:
         step, where = place
         if step != self.step:
             self.step = step
@@ -387,7 +394,7 @@ class ExploreScreen(TreeAndPanel):
         elif self.panel_list.has_focus:
             self.action_next_pane()
         elif self.rows.filter_text:
-            self._arrange(by_cost=self.rows.by_cost, filter_text="")
+            self._arrange(order=self.rows.order, filter_text="")
         else:
             self.app.exit()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,11 @@ from ptx.profiling.analysis.selection import with_ancestors
 from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.report.units import format_ns, format_share
-from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
-from ptx.tui.state.lens import Layers, build_lens
+from ptx.tui.state.forest import build_forest
+from ptx.tui.state.lens import FEW_LINES, fold_forest, plain_name
 from ptx.tui.state.names import kernel_role, short_kernel, short_op
 from ptx.tui.state.rows import Cell, Column, Row
-from ptx.tui.state.tree_index import order_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ptx.profiling.structure.structure import Structure
+    from ptx.tui.state.forest import Layers
     from ptx.tui.state.glyphs import Glyphs
     from ptx.tui.state.lens import Lens
     from ptx.tui.state.tree_index import TreeIndex
@@ -36,14 +37,30 @@ _SELF = Column("self", 7)
 _COUNT = Column("n", 5)
 _SHARE = Column("share", 5)
 _BAR = Column("", 11, left=True)
-SHARES = ("step", "parent")
+SHARES = ("step", "GPU busy", "parent")
+ORDERS = ("start", "cost", "time")
+_NAMED_SMALL = 3
+_OPENS_ANYWAY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row by its first node of the op tree and its label."""
+
+    node: int
+    label: str
 
 
 class ExploreRows:
-    """A `RowSource` of one step; `order` is by time, `share` one of `SHARES`."""
+    """A `RowSource` of one step; `order` is one of `ORDERS`, `share` one of `SHARES`."""
 
     def __init__(
-        self, structure: Structure, step: int | None, layers: Layers, glyphs: Glyphs
+        self,
+        structure: Structure,
+        step: int | None,
+        layers: Layers,
+        glyphs: Glyphs,
+        lines: int = FEW_LINES,
     ) -> None:
         self.structure = structure
         self.step = step
@@ -51,35 +68,114 @@ class ExploreRows:
         self.glyphs = glyphs
         self.share = SHARES[0]
         self.has_gpu = len(structure.activities) > 0
-        self._all: Lens = build_lens(structure, step, layers)
-        self.lens: Lens = self._all
-        self.by_cost = False
+        self.order = ORDERS[0]
         self.filter_text = ""
-        tree = structure.tree
-        self._activity_nodes = np.flatnonzero(tree.kind == NodeKind.ACTIVITY)
+        self._lines = lines
+        self._split: set[int] = set()
+        self._all_split = False
+        self._forest = build_forest(structure, step, layers)
+        self._activity_nodes = np.flatnonzero(structure.tree.kind == NodeKind.ACTIVITY)
+        self._fold()
+        roots = self.lens.index.children(-1)
+        self._whole_ns = int(self.cost[roots].sum())
+        self._whole_busy_ns = int(self.lens.totals.gpu_busy_ns[roots].sum())
+
+    def _fold(self) -> None:
+        split = self._split
+        self._all: Lens = fold_forest(
+            self.structure,
+            self.step,
+            self._forest,
+            self._lines,
+            lambda row: self._all_split or row in split,
+        )
+        self.lens: Lens = self._all
         self._kernel_cells: dict[int, Cell] = {}
-        self._whole_ns = int(self.cost[self.lens.index.children(-1)].sum())
 
     @property
     def cost(self) -> NDArray[np.int64]:
         """Returns what rows are weighed by: GPU busy and idle, CPU time where there is no GPU."""
-        if not self.has_gpu:
-            return self.lens.cpu_ns
-        return self.lens.gpu_busy_ns + self.lens.idle_ns
+        return self.lens.totals.cost_ns if self.has_gpu else self.lens.totals.cpu_ns
 
-    def arrange(self, *, by_cost: bool, filter_text: str) -> None:
-        """Orders siblings by cost or by time, and leaves only rows that hold a text."""
-        self.by_cost, self.filter_text = by_cost, filter_text
+    def arrange(self, *, order: str, filter_text: str) -> None:
+        """Orders siblings, and leaves only rows that hold a text.
+
+        Args:
+            order: `start` by time, but where many siblings are merged by cost; `cost`; `time`.
+            filter_text: what a row, or one below it, must hold; empty for all rows.
+        """
+        self.order, self.filter_text = order, filter_text
         self.lens = self._all
         self._kernel_cells.clear()
         if filter_text:
-            hit = np.zeros(len(self.lens.outer), bool)
+            hit = np.zeros(len(self.lens), bool)
             hit[self.hits(filter_text)] = True
             shown = with_ancestors(self.index.parent, hit)
             self.lens = self.lens.arranged(np.flatnonzero(shown).astype(np.int32))
             self.index.set_open_below(-1, True)
-        if by_cost:
-            self.lens = self.lens.arranged(order_by(self.index, self.cost))
+        if order == "cost":
+            self.lens = self.lens.arranged(self.lens.by_cost(self.cost))
+        elif order == "time":
+            self.lens = self.lens.arranged(self.lens.in_time_order())
+
+    # --- instances ----------------------------------------------------------------------------
+
+    @property
+    def lists_all(self) -> bool:
+        """Returns whether the instances of all rows are listed."""
+        return self._all_split
+
+    def fit(self, lines: int) -> None:
+        """Folds for a terminal of this height: on few lines more counts as small."""
+        if (lines < FEW_LINES) != (self._lines < FEW_LINES):
+            self._lines = lines
+            self._fold()
+
+    def list_instances(self, row: int | None, listed: bool) -> None:
+        """Lists the instances of a row below it, or of all rows for None; or folds them again.
+
+        What else is open stays open; the row of before has another number after this.
+        """
+        opened = self._keys()[self.index.open]
+        if row is None:
+            self._all_split = listed
+            self._split.clear()
+        else:
+            first = int(self.lens.first[row])
+            (self._split.add if listed else self._split.discard)(first)
+            opened = np.append(opened, self._keys()[row])
+        self._fold()
+        self.arrange(order=self.order, filter_text=self.filter_text)
+        if not self.filter_text:
+            self.index.set_state(np.isin(self._keys(), opened))
+
+    def _keys(self) -> NDArray[np.int64]:
+        """Returns what stays the same of each row when they are folded anew."""
+        return self.lens.first * len(self._forest) + np.diff(self.lens.start)
+
+    def is_listed(self, row: int) -> bool:
+        """Returns whether a row's instances are listed below it."""
+        children = self.index.children(row)
+        if self.lens.count(row) < 2 or not len(children):
+            return False
+        return bool(np.isin(self.lens.members_of(row), self.lens.first[children]).all())
+
+    # --- places -------------------------------------------------------------------------------
+
+    def place_of(self, row: int) -> Place:
+        """Returns where a row is, in words that hold for other layers and folds of its step."""
+        tops = self.lens.top_nodes(row)
+        return Place(int(tops[0]) if len(tops) else -1, self.label(row))
+
+    def row_at(self, place: Place) -> int:
+        """Returns the row of a place, else the innermost that shows its node; -1 for none."""
+        nearest = self.lens.row_of_node(self.structure, place.node)
+        row = nearest
+        while row >= 0:
+            if self.label(row) == place.label:
+                return row
+            row = int(self.index.parent[row])
+        return nearest
 
     @property
     def index(self) -> TreeIndex:
@@ -107,50 +203,64 @@ class ExploreRows:
 
     def row(self, node: int, columns: Sequence[Column]) -> Row:
         """Returns the row of a node, with one cell a column."""
-        tail = f"+{self.lens.hidden[node]}" if self._says_hidden(node) else ""
-        quiet = self.has_gpu and self.lens.kernels[node] == 0 and self.lens.gpu_sum_ns[node] == 0
+        hidden = 0 if self.index.has_children(node) else self.lens.hidden(node)
+        totals = self.lens.totals
+        quiet = self.has_gpu and totals.kernels[node] == 0 and totals.gpu_sum_ns[node] == 0
         return Row(
             self.label(node),
             tuple(self._cell(node, column) for column in columns),
-            tail,
-            "dim" if quiet else "normal",
+            f"+{hidden}" if hidden else "",
+            "dim" if quiet or not self.lens.count(node) else "normal",
         )
 
     def label(self, node: int) -> str:
         """Returns what a row is called: of a chain the first and the last name."""
-        if node in self.lens.titles:
-            return clean(self.lens.titles[node])
-        outer, inner = int(self.lens.outer[node]), int(self.lens.inner[node])
-        names = [self._name(outer)]
-        if inner != outer:
+        count = self.lens.count(node)
+        if count == 0:
+            return self._small_label(node)
+        forest, members = self.lens.forest, self.lens.members_of(node)
+        first = int(members[0])
+        alike = count > 1
+        names = [self._name(forest.title[first], forest.outer[first], plain=alike)]
+        if (length := int(forest.length[first])) > 1:
             join = f" {self.glyphs.join} "
-            between = [join, self.glyphs.ellipsis] if self.lens.length[node] > 2 else []
-            return names[0] + "".join(between) + join + self._name(inner)
-        return names[0]
+            between = [join, self.glyphs.ellipsis] if length > 2 else []
+            last = self._name(forest.last_title[first], forest.inner[first], plain=alike)
+            names += [*between, join, last]
+        return (f"{count}x " if alike else "") + "".join(names)
 
-    def _name(self, node: int) -> str:
-        table = self.structure.trace.table
-        return short_op(table.name_of(int(self.structure.tree.event[node])))
+    def _name(self, title: int, node: int, *, plain: bool) -> str:
+        table, tree = self.structure.trace.table, self.structure.tree
+        if title >= 0:
+            name = self.lens.forest.titles[title]
+            return short_op(plain_name(name, NodeKind.MODULE) if plain else name)
+        name = table.name_of(int(tree.event[node]))
+        return short_op(plain_name(name, int(tree.kind[node])) if plain else name)
 
-    def _says_hidden(self, node: int) -> bool:
-        return bool(self.lens.hidden[node] > 0 and not self.index.has_children(node))
+    def _small_label(self, node: int) -> str:
+        children = self.index.children(node)
+        names = list(dict.fromkeys(self.label(k) for k in children[:_NAMED_SMALL].tolist()))
+        more = f", {self.glyphs.ellipsis}" if len(children) > _NAMED_SMALL else ""
+        return f"{len(children)} small: {', '.join(names)}{more}"
 
     def _cell(self, node: int, column: Column) -> Cell:
-        lens = self.lens
+        totals = self.lens.totals
         if column in (_KERNEL, _WIDE_KERNEL):
             return self._kernel_cell(node)
         if column is _GPU:
             return _time_cell(self.gpu_ns(node))
         if column is _IDLE:
-            return _time_cell(int(lens.idle_ns[node]))
+            return _time_cell(int(totals.idle_ns[node]))
         if column is _CPU:
-            return _time_cell(int(lens.cpu_ns[node]))
+            return _time_cell(int(totals.cpu_ns[node]))
         if column is _SELF:
-            return _time_cell(int(lens.self_ns[node]))
+            return _time_cell(int(totals.self_ns[node]))
         if column is _COUNT:
-            return Cell(str(lens.kernels[node]) if lens.kernels[node] else "-")
+            return Cell(str(totals.kernels[node]) if totals.kernels[node] else "-")
         part, whole = int(self.cost[node]), self._base_ns(node)
         if column is _SHARE:
+            if self.share == "GPU busy":
+                part = int(totals.gpu_busy_ns[node])
             return Cell(format_share(part, whole))
         return self._bar(node, part, whole)
 
@@ -161,26 +271,28 @@ class ExploreRows:
         cells = min(_BAR.width, round(_BAR.width * part / whole))
         if not self.has_gpu:
             return Cell(self.glyphs.full * cells, "host")
-        full = min(cells, round(_BAR.width * int(self.lens.gpu_busy_ns[node]) / whole))
+        full = min(cells, round(_BAR.width * int(self.lens.totals.gpu_busy_ns[node]) / whole))
         return Cell(self.glyphs.full * full + self.glyphs.idle * (cells - full), "kernel")
 
     def gpu_ns(self, node: int) -> int:
         """Returns the GPU column: what the row launched; of the step's row what the clock says."""
         if self.is_step_row(node):
             return step_rows(self.structure)[self.step or 0].clock_busy_ns or 0
-        return int(self.lens.gpu_sum_ns[node])
+        return int(self.lens.totals.gpu_sum_ns[node])
 
     def is_step_row(self, node: int) -> bool:
         """Returns whether a row is the step's own mark."""
-        if self.step is None or self.lens.outer[node] < 0:
+        if self.step is None or self.lens.outer_nodes(node).size != 1:
             return False
-        event = self.structure.tree.event[self.lens.outer[node]]
+        event = self.structure.tree.event[self.lens.outer_nodes(node)[0]]
         return bool(event == self.structure.steps.event[self.step])
 
     def _base_ns(self, node: int) -> int:
         above = int(self.index.parent[node])
         if self.share == "parent" and above >= 0:
             return int(self.cost[above])
+        if self.share == "GPU busy" and self.has_gpu:
+            return self._whole_busy_ns
         return self._whole_ns
 
     # --- kernels ------------------------------------------------------------------------------
@@ -190,18 +302,10 @@ class ExploreRows:
         tree, activities = self.structure.tree, self.structure.activities
         if self.is_step_row(node):
             return np.flatnonzero(activities.step == self.step)
-        nodes = self._activity_nodes
-        if (first := int(self.lens.outer[node])) >= 0:
-            ends = np.array([first, first + int(tree.size[first])])
-            low, high = np.searchsorted(nodes, ends)
-            below = nodes[low:high]
-        elif len(members := self.index.children(node)):
-            tops = np.sort(self.lens.outer[members])
-            above = tops[np.maximum(np.searchsorted(tops, nodes, "right") - 1, 0)]
-            below = nodes[(nodes > above) & (nodes < above + tree.size[above])]
-        else:
-            return self.lens.loose.astype(np.int64)
-        return np.searchsorted(activities.event, tree.event[below])
+        if self.lens.is_loose(node):
+            return self.lens.forest.loose.astype(np.int64)
+        below = _within(self._activity_nodes, self.lens.top_nodes(node), tree.size)
+        return np.searchsorted(activities.event, np.sort(tree.event[below]))
 
     def _kernel_cell(self, node: int) -> Cell:
         if self.index.has_children(node):
@@ -222,28 +326,21 @@ class ExploreRows:
     # --- finding ------------------------------------------------------------------------------
 
     def hits(self, text: str) -> NDArray[np.int32]:
-        """Returns the rows whose chain holds a name with this text, case ignored."""
-        table, tree, lens = self.structure.trace.table, self.structure.tree, self.lens
+        """Returns the rows whose chain, or a kernel of a leaf, holds this text; case ignored."""
+        table, tree, forest = self.structure.trace.table, self.structure.tree, self.lens.forest
         needle = text.casefold()
         named = np.fromiter((needle in n.casefold() for n in table.names), bool, len(table.names))
-        node_hit = np.concatenate(([0], np.cumsum(named[table.name[tree.event]])))
-        real = lens.outer >= 0
-        found = np.zeros(len(lens.outer), bool)
-        outer, inner = lens.outer[real], lens.inner[real]
-        found[real] = node_hit[inner + 1] > node_hit[outer]
-        found[real] |= self._launches_hit(named, outer, inner)
-        return np.flatnonzero(found).astype(np.int32)
-
-    def _launches_hit(
-        self, named: NDArray[np.bool_], outer: NDArray[np.int32], inner: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
-        """Returns which leaf rows launched an activity whose name is hit."""
-        table, tree = self.structure.trace.table, self.structure.tree
-        nodes = self._activity_nodes[named[table.name[tree.event[self._activity_nodes]]]]
-        leaf: NDArray[np.bool_] = self.index.size[self.lens.outer >= 0] == 1
-        low = np.searchsorted(nodes, outer)
-        high = np.searchsorted(nodes, outer + tree.size[outer])
-        return leaf & (high > low)
+        before = np.concatenate(([0], np.cumsum(named[table.name[tree.event]])))
+        real = forest.outer >= 0
+        found = real & (before[forest.inner + 1] > before[forest.outer])
+        titled = [needle in title.casefold() for title in forest.titles]
+        found |= np.append(np.array(titled, bool), False)[forest.title]
+        launched = self._activity_nodes[named[table.name[tree.event[self._activity_nodes]]]]
+        low = np.searchsorted(launched, forest.outer)
+        high = np.searchsorted(launched, forest.outer + tree.size[forest.outer])
+        found |= real & (forest.size == 1) & (high > low)
+        rows = np.repeat(np.arange(len(self.lens)), np.diff(self.lens.start))
+        return np.unique(rows[found[self.lens.members]]).astype(np.int32)
 
     def kernels_in_time(self) -> NDArray[np.int64]:
         """Returns the activities of the step (positions), by start."""
@@ -265,7 +362,8 @@ class ExploreRows:
             at = int(places[-1] if by > 0 else places[0]) + by if len(places) else 0
         else:
             tree, table = self.structure.tree, self.structure.trace.table
-            start = table.start_ns[tree.event[max(0, int(self.lens.outer[node]))]]
+            first = self.lens.top_nodes(node)[:1]
+            start = table.start_ns[tree.event[first[0]]] if len(first) else 0
             at = int(np.searchsorted(table.start_ns[self.structure.activities.event[order]], start))
             at -= 1 if by < 0 else 0
         return int(order[at]) if 0 <= at < len(order) else None
@@ -296,13 +394,18 @@ class ExploreRows:
             closed = index.rows[~index.open[index.rows] & (index.size[index.rows] > 1)]
             if len(closed) == 0:
                 return
-            node = int(closed[np.argmax(self.cost[closed])])
+            weight = self._weight(closed)
+            node, part = int(closed[np.argmax(weight)]), float(weight.max())
             fits = len(index.rows) + len(index.children(node)) <= rows
-            if not fits and self.cost[node] <= 0.6 * self._whole_ns:
-                return
-            if self.cost[node] <= 0 and not fits:
+            if not fits and part <= _OPENS_ANYWAY:
                 return
             index.set_open(node, True)
+
+    def _weight(self, rows: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Returns the share of some rows: of the step or of GPU busy, which is larger."""
+        share = self.cost[rows] / max(1, self._whole_ns)
+        busy = self.lens.totals.gpu_busy_ns[rows] / max(1, self._whole_busy_ns)
+        return np.asarray(np.maximum(share, busy))
 
 
 class KernelKind:
@@ -332,6 +435,16 @@ def kernel_kinds(structure: Structure, activities: NDArray[np.int64]) -> list[Ke
         kind = kind_word(int(table.kind[all_of_them.event[mine[0]]]))
         found.append(KernelKind(table.names[name], kind, len(mine), total_ns, mine))
     return sorted(found, key=lambda k: (-k.total_ns, k.name))
+
+
+def _within(
+    nodes: NDArray[np.intp], tops: NDArray[np.int32], size: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """Returns those of some nodes (ascending) that lie below one of `tops` (ascending)."""
+    if len(tops) == 0:
+        return nodes[:0]
+    above = tops[np.maximum(np.searchsorted(tops, nodes, "right") - 1, 0)]
+    return nodes[(nodes > above) & (nodes < above + size[above])]
 
 
 def _time_cell(ns: int) -> Cell:

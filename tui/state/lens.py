@@ -1,416 +1,390 @@
-"""The rows of one step: which nodes of the op tree are worth a row, and which share one."""
+"""The rows of one step: the forest of what costs something, folded until it can be read."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptx.profiling.analysis.idle import charge_idle
 from ptx.profiling.analysis.summary import step_rows
-from ptx.profiling.structure.intervals import union_by_group
+from ptx.profiling.structure.sums import busy_by_node
 from ptx.profiling.structure.tree import NodeKind
-from ptx.profiling.trace.columns import ABSENT
-from ptx.tui.state.tree_index import TreeIndex, compact, nearest_kept
+from ptx.profiling.trace.columns import ABSENT, Kind
+from ptx.tui.state.blocks import step_mark
+from ptx.tui.state.folding import Weights, fold
+from ptx.tui.state.forest import Forest, Layers, build_forest, idle_of_nodes
+from ptx.tui.state.tree_index import TreeIndex, compact, nearest_kept, preorder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from ptx.profiling.structure.structure import Structure
 
-_EMPTY_SHARE = 0.01
-_JOINED_KINDS = (NodeKind.OP, NodeKind.MODULE, NodeKind.ANNOTATION)
-# aten ops that rewrite shape and strides only: by schema they alias their input and run no kernel
-_VIEWS = frozenset(
-    (
-        *("as_strided", "t", "transpose", "permute", "expand", "expand_as", "select", "slice"),
-        *("narrow", "split", "split_with_sizes", "chunk", "unbind", "view", "view_as"),
-        *("_reshape_alias", "_unsafe_view", "squeeze", "unsqueeze", "diagonal", "unfold"),
-        *("detach", "alias", "lift_fresh", "view_as_real", "view_as_complex", "real", "imag"),
-        *("movedim", "swapaxes", "swapdims", "mT", "numpy_T", "broadcast_to"),
-        *("tensor_split", "hsplit", "vsplit"),
-    )
-)
+_NUMBER = re.compile(r"[_#]\d+\Z")
+_SMALL_SHARE, _SMALL_BUSY_SHARE = 0.01, 0.02
+FEW_LINES = 30  # of a terminal; below, small rows are folded up to three times that size
+_FEW_LINES_FACTOR = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Layers:
-    """What has rows besides ops, modules and annotations that cost something."""
+class Totals:
+    """What rows launched and cost, int64 a row.
 
-    frames: bool = False
-    calls: bool = False
-    views: bool = False
-    empty: bool = False
+    `gpu_busy_ns` and `gpu_sum_ns` are of the activities below, `idle_ns` is the idle time charged
+    to them, `kernels` how many kernels, `cpu_ns` and `self_ns` their time on the host.
+    """
+
+    gpu_busy_ns: NDArray[np.int64]
+    gpu_sum_ns: NDArray[np.int64]
+    kernels: NDArray[np.int64]
+    idle_ns: NDArray[np.int64]
+    cpu_ns: NDArray[np.int64]
+    self_ns: NDArray[np.int64]
+
+    def taken(self, rows: NDArray[np.integer]) -> Totals:
+        """Returns the totals of some rows, in their order."""
+        return Totals(*(getattr(self, name)[rows] for name in self.__slots__))
+
+    @property
+    def cost_ns(self) -> NDArray[np.int64]:
+        """GPU busy and idle time."""
+        return self.gpu_busy_ns + self.idle_ns
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """The rows of a step as a pre-order forest.
+    """The rows of a step as a pre-order forest, each for one or several rows of a `Forest`.
 
-    `outer` and `inner` are the first and last node of the chain that a row stands for; -1 for a
-    row that groups others and is no node itself (`titles` names it); `length` is the number of
-    nodes joined. `hidden` counts the children that the layers leave out. `gpu_busy_ns` and
-    `gpu_sum_ns` are what the row launched, `idle_ns` the idle time charged to it, `kernels` how
-    many kernels, `cpu_ns` and `self_ns` its time on the host. `loose` holds the activities that no
-    op owns (positions), which the last row lists.
+    Row r stands for `members[start[r]:start[r + 1]]`, rows of the forest, in time order: for none
+    if it only holds small ones, for several if it is a repeat or (`merged`) many alike. `first` is
+    the first of them, or of its first child. `shown` is the innermost row that shows each row of
+    the forest.
     """
 
+    forest: Forest
     index: TreeIndex
-    outer: NDArray[np.int32]
-    inner: NDArray[np.int32]
-    length: NDArray[np.int32]
-    hidden: NDArray[np.int32]
-    gpu_busy_ns: NDArray[np.int64]
-    gpu_sum_ns: NDArray[np.int64]
-    idle_ns: NDArray[np.int64]
-    kernels: NDArray[np.int64]
-    cpu_ns: NDArray[np.int64]
-    self_ns: NDArray[np.int64]
-    titles: dict[int, str]
-    loose: NDArray[np.int32]
+    start: NDArray[np.int64]
+    members: NDArray[np.int64]
+    first: NDArray[np.int64]
+    merged: NDArray[np.bool_]
+    shown: NDArray[np.int64]
+    totals: Totals
+
+    def __len__(self) -> int:
+        """Returns the number of rows."""
+        return len(self.index)
+
+    def members_of(self, row: int) -> NDArray[np.int64]:
+        """Returns the rows of the forest that a row stands for, in time order."""
+        return self.members[self.start[row] : self.start[row + 1]]
+
+    def count(self, row: int) -> int:
+        """Returns how many rows of the forest a row stands for; 0 for a run of small ones."""
+        return int(self.start[row + 1] - self.start[row])
+
+    def outer_nodes(self, row: int) -> NDArray[np.int32]:
+        """Returns the first node of the row's chain, one an instance; none for a group."""
+        outer = self.forest.outer[self.members_of(row)]
+        return outer[outer >= 0]
+
+    def inner_nodes(self, row: int) -> NDArray[np.int32]:
+        """Returns the last node of the row's chain, one an instance; none for a group."""
+        inner = self.forest.inner[self.members_of(row)]
+        return inner[inner >= 0]
+
+    def top_nodes(self, row: int) -> NDArray[np.int32]:
+        """Returns the nodes whose subtrees make up the row, ascending: its own, or those below."""
+        holders = [row] if self.count(row) else self.index.children(row).tolist()
+        owned = np.concatenate([self.members_of(k) for k in holders] or [self.members[:0]])
+        tops = [_tops_below(self.forest, member) for member in owned.tolist()]
+        return np.sort(np.concatenate(tops)) if tops else np.zeros(0, np.int32)
+
+    def hidden(self, row: int) -> int:
+        """Returns how many children the layers leave out below the row."""
+        return int(self.forest.hidden[self.members_of(row)].sum())
+
+    @property
+    def outer(self) -> NDArray[np.int32]:
+        """Each row's first node; -1 for a group or a run of small rows."""
+        own = self.start[1:] > self.start[:-1]
+        return np.where(own, self.forest.outer[self.first], ABSENT).astype(np.int32)
+
+    @property
+    def titles(self) -> dict[int, str]:
+        """The names of rows that are no nodes; those of small ones have none here."""
+        rows = np.flatnonzero(self.outer < 0)
+        codes = self.forest.title[self.first[rows]]
+        return {
+            row: self.forest.titles[code] if self.count(row) else ""
+            for row, code in zip(rows.tolist(), codes.tolist(), strict=True)
+        }
+
+    def is_loose(self, row: int) -> bool:
+        """Returns whether the row lists the activities that no op owns."""
+        last = len(self.forest) - 1
+        return len(self.forest.loose) > 0 and int(self.first[row]) == last
 
     def arranged(self, order: NDArray[np.int32]) -> Lens:
         """Returns the lens with these rows in this order, which must be a pre-order.
 
         A row whose parent is left out hangs under its nearest kept ancestor.
         """
-        keep = np.zeros(len(self.outer), bool)
+        keep = np.zeros(len(self), bool)
         keep[order] = True
         parent, kept = compact(self.index.parent, keep)
-        place = np.full(len(self.outer) + 1, ABSENT, np.int32)
+        place = np.full(len(self) + 1, ABSENT, np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
-        above = np.full(len(self.outer), ABSENT, np.int32)
+        above = np.full(len(self), ABSENT, np.int32)
         above[kept] = np.where(parent >= 0, kept[parent], ABSENT) if len(kept) else parent
         index = TreeIndex(place[above[order]])
         index.set_state(self.index.open[order])
+        lengths = np.diff(self.start)[order]
+        start = np.concatenate(([0], np.cumsum(lengths)))
+        taken = np.repeat(self.start[order] - start[:-1], lengths) + np.arange(start[-1])
+        nearest = np.where(keep, np.arange(len(self)), nearest_kept(self.index.parent, keep))
         return Lens(
+            forest=self.forest,
             index=index,
-            outer=self.outer[order],
-            inner=self.inner[order],
-            length=self.length[order],
-            hidden=self.hidden[order],
-            gpu_busy_ns=self.gpu_busy_ns[order],
-            gpu_sum_ns=self.gpu_sum_ns[order],
-            idle_ns=self.idle_ns[order],
-            kernels=self.kernels[order],
-            cpu_ns=self.cpu_ns[order],
-            self_ns=self.self_ns[order],
-            titles={int(place[k]): t for k, t in self.titles.items() if place[k] >= 0},
-            loose=self.loose,
+            start=start,
+            members=self.members[taken],
+            first=self.first[order],
+            merged=self.merged[order],
+            shown=place[np.append(nearest, ABSENT)[self.shown]].astype(np.int64),
+            totals=self.totals.taken(order),
         )
+
+    def in_time_order(self) -> NDArray[np.int32]:
+        """Returns the rows as a pre-order in which siblings stand by their first member."""
+        return preorder(self.index.parent, self.first)
+
+    def by_cost(self, cost: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Returns the rows as a pre-order in which siblings stand by falling cost."""
+        return preorder(self.index.parent, -cost)
 
     def row_of_node(self, structure: Structure, node: int) -> int:
         """Returns the row that shows a node of the op tree: its own or the nearest above; -1.
 
         An activity without a launch is shown by the row that groups those.
         """
-        top = node
-        while node >= 0:
-            hit = np.flatnonzero((self.outer >= 0) & (self.outer <= node) & (node <= self.inner))
-            if len(hit):
-                return int(hit[-1])
-            top, node = node, int(structure.tree.parent[node])
-        if top >= 0 and structure.tree.kind[top] == NodeKind.ACTIVITY and len(self.loose):
-            return next(row for row in self.titles if not self.index.has_children(row))
-        return -1
+        row = self.forest.row_above(structure, node)
+        if row < 0 <= node and len(self.forest.loose):
+            alone = structure.tree.kind[node] == NodeKind.ACTIVITY
+            row = len(self.forest) - 1 if alone and structure.tree.parent[node] < 0 else ABSENT
+        return int(self.shown[row]) if row >= 0 else ABSENT
 
 
-def build_lens(structure: Structure, step: int | None, layers: Layers) -> Lens:
-    """Returns the rows of a step (position in `structure.steps`), of the whole trace for None.
-
-    The step's mark is the first root; what other threads did meanwhile hangs below it, one group
-    a thread. Without a mark the threads are the roots, by GPU time. Activities have no rows: they
-    are a column of the row that launched them; those without an op are grouped at the end.
-    """
-    tree = structure.tree
-    keep = _worth_a_row(structure, step, layers)
-    parent, nodes = compact(tree.parent, keep)
-    blocks = _blocks(structure, step, parent, nodes)
-    return _assemble(structure, step, blocks, keep)
+def _tops_below(forest: Forest, row: int) -> NDArray[np.int32]:
+    """Returns the outermost nodes at or below a row of the forest."""
+    if forest.outer[row] >= 0:
+        return forest.outer[row : row + 1]
+    below = slice(row + 1, row + int(forest.size[row]))
+    outer = forest.outer[below]
+    top = (outer >= 0) & (forest.outer[forest.parent[below]] < 0)
+    return outer[top]
 
 
-def _worth_a_row(structure: Structure, step: int | None, layers: Layers) -> NDArray[np.bool_]:
-    tree, sums, table = structure.tree, structure.sums, structure.trace.table
-    keep: NDArray[np.bool_] = tree.kind != NodeKind.ACTIVITY
-    if step is not None and structure.steps.source != "trace":
-        keep &= _in_step(structure, step)
-    launching = keep & (tree.kind == NodeKind.LAUNCH) & (sums.activities > 0)
-    if not layers.frames:
-        keep &= tree.kind != NodeKind.FRAME
-    calls = (tree.kind == NodeKind.LAUNCH) | (tree.kind == NodeKind.RUNTIME)
-    # nothing else shows what a graph or a call outside any op launched
-    graph = calls & (sums.activities > 0) & ((sums.activities > 1) | (structure.owner_op < 0))
-    if not layers.calls:
-        keep &= ~calls | graph
-    if not layers.empty and len(structure.activities):
-        span = _span_ns(structure, step)
-        small = (sums.activities == 0) & (_idle_ns(structure) < _EMPTY_SHARE * span)
-        if layers.views:
-            view = np.fromiter((_is_view(n) for n in table.names), bool, len(table.names))
-            small &= ~(view[table.name[tree.event]] & (tree.kind == NodeKind.OP))
-        keep &= ~small | (calls & layers.calls)
-    if step is not None and structure.steps.event[step] >= 0:
-        mark = tree.node_of[structure.steps.event[step]]
-        if structure.steps.source == "ProfilerStep" and mark >= 0:
-            keep[mark] = True
-    # what a launch did must stand somewhere: in a row above it, else in its own
-    keep |= launching & (nearest_kept(tree.parent, keep) < 0)
-    return keep
-
-
-def _is_view(name: str) -> bool:
-    return name.startswith("aten::") and name[6:].partition(".")[0] in _VIEWS
-
-
-def _span_ns(structure: Structure, step: int | None) -> int:
-    if step is None:
-        return structure.trace.span_ns
-    return int(structure.steps.end_ns[step] - structure.steps.start_ns[step])
-
-
-def _in_step(structure: Structure, step: int) -> NDArray[np.bool_]:
-    """Returns the nodes of a step: its mark's subtree, and what starts meanwhile elsewhere."""
-    tree, table, steps = structure.tree, structure.trace.table, structure.steps
-    start = table.start_ns[tree.event]
-    inside: NDArray[np.bool_] = (start >= steps.start_ns[step]) & (start < steps.end_ns[step])
-    mark = int(tree.node_of[steps.event[step]]) if steps.source == "ProfilerStep" else ABSENT
-    if mark >= 0:
-        above = int(tree.parent[mark])
-        while above >= 0:  # what holds the mark is not part of the step
-            inside[above] = False
-            above = int(tree.parent[above])
-        inside[mark : mark + int(tree.size[mark])] = True
-    return inside
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A run of rows: a titled group (its first row is no node) or a mark's subtree."""
-
-    title: str | None
-    parent: NDArray[np.int32]
-    nodes: NDArray[np.int32]
-    below_first: bool
-
-
-def _blocks(
+def build_lens(
     structure: Structure,
     step: int | None,
-    parent: NDArray[np.int32],
-    nodes: NDArray[np.int32],
-) -> list[_Block]:
-    tree, table, steps = structure.tree, structure.trace.table, structure.steps
-    lane = table.thread[tree.event[nodes]]
-    mark = ABSENT
-    if step is not None and steps.source == "ProfilerStep":
-        mark = int(tree.node_of[steps.event[step]])
-    blocks: list[_Block] = []
-    if mark >= 0:
-        first = int(np.searchsorted(nodes, np.int32(mark)))
-        last = int(np.searchsorted(nodes, np.int32(mark + int(tree.size[mark]))))
-        own = parent[first:last] - first
-        own[0] = ABSENT
-        blocks.append(_Block(None, own, nodes[first:last], below_first=False))
-        parent = np.concatenate((parent[:first], parent[last:] - (last - first)))
-        parent[parent < 0] = ABSENT
-        nodes = np.concatenate((nodes[:first], nodes[last:]))
-        lane = np.concatenate((lane[:first], lane[last:]))
-    rest = []
-    for code in np.unique(lane).tolist():
-        rows = np.flatnonzero(lane == code)  # a thread's nodes stand together
-        low = int(rows[0])
-        inside = parent[rows] - low
-        inside[parent[rows] < low] = ABSENT
-        busy = int(structure.sums.gpu_busy_ns[nodes[rows[inside < 0]]].sum())
-        title = _thread_title(structure, code)
-        rest.append((busy, _Block(title, inside.astype(np.int32), nodes[rows], mark >= 0)))
-    rest.sort(key=lambda pair: -pair[0])
-    return blocks + [block for _, block in rest]
-
-
-def _thread_title(structure: Structure, code: int) -> str:
-    lane = structure.trace.table.threads[code]
-    backward = any(
-        structure.trace.table.name_of(int(e)).startswith("autograd::engine")
-        for e in _first_ops(structure, code)
-    )
-    if backward:
-        return f"backward (thread {lane.tid})"
-    return (lane.name or f"thread {lane.tid}").strip()
-
-
-def _first_ops(structure: Structure, code: int) -> NDArray[np.int32]:
-    table, tree = structure.trace.table, structure.tree
-    ops = tree.event[tree.kind == NodeKind.OP]
-    mine: NDArray[np.int32] = ops[table.thread[ops] == code]
-    return mine[:8]
-
-
-def _assemble(
-    structure: Structure, step: int | None, blocks: list[_Block], keep: NDArray[np.bool_]
+    layers: Layers,
+    *,
+    lines: int = FEW_LINES,
+    split: Callable[[int], bool] = lambda _: False,
 ) -> Lens:
-    parents: list[NDArray[np.int32]] = []
-    outers: list[NDArray[np.int32]] = []
-    titles: dict[int, str] = {}
-    count = 0
-    for block in blocks:
-        offset = count
-        own = block.parent.copy()
-        top = 0 if block.below_first else ABSENT
-        if block.title is not None:
-            titles[count] = block.title
-            parents.append(np.array([top], np.int32))
-            outers.append(np.array([ABSENT], np.int32))
-            count += 1
-            own[own >= 0] += np.int32(count)
-            own[block.parent < 0] = offset
-        else:
-            own[own >= 0] += np.int32(count)
-            own[block.parent < 0] = top
-        parents.append(own)
-        outers.append(block.nodes)
-        count += len(own)
-    loose = _loose(structure, step)
-    if len(loose):
-        titles[count] = "no op (launched before the trace, or by an unknown thread)"
-        parents.append(np.array([ABSENT], np.int32))
-        outers.append(np.array([ABSENT], np.int32))
-    if not parents:
-        parents.append(np.zeros(0, np.int32))
-        outers.append(np.zeros(0, np.int32))
-    parent = np.concatenate(parents)
-    outer = np.concatenate(outers)
-    hidden = _hidden_children(structure, outer, keep)
-    return _joined(structure, parent, outer, hidden, titles, loose)
+    """Returns the rows of a step (position in `structure.steps`), of the whole trace for None.
+
+    Args:
+        structure: the trace.
+        step: the step.
+        layers: what has rows.
+        lines: the height of the terminal; on few lines more counts as small.
+        split: asked with the first row of the forest of each fold, whether to list its instances.
+    """
+    return fold_forest(structure, step, build_forest(structure, step, layers), lines, split)
 
 
-def _loose(structure: Structure, step: int | None) -> NDArray[np.int32]:
-    """Returns the positions of activities that hang under nothing, within the step by the clock."""
-    activities, tree = structure.activities, structure.tree
-    node = tree.node_of[activities.event]
-    loose = tree.parent[node] < 0
-    if step is not None and structure.steps.source != "trace":
-        start = structure.trace.table.start_ns[activities.event]
-        loose &= structure.steps.at(start) == step
-    return np.flatnonzero(loose).astype(np.int32)
-
-
-def _hidden_children(
-    structure: Structure, outer: NDArray[np.int32], keep: NDArray[np.bool_]
-) -> NDArray[np.int32]:
-    """Returns how many direct children (activities apart) of each row's node have no row."""
-    tree = structure.tree
-    left_out = np.flatnonzero(~keep & (tree.kind != NodeKind.ACTIVITY) & (tree.parent >= 0))
-    count = np.bincount(tree.parent[left_out], minlength=len(tree) + 1)
-    return np.asarray(np.where(outer >= 0, count[outer], 0), np.int32)
-
-
-def _joined(
+def fold_forest(
     structure: Structure,
-    parent: NDArray[np.int32],
-    outer: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    titles: dict[int, str],
-    loose: NDArray[np.int32],
+    step: int | None,
+    forest: Forest,
+    lines: int,
+    split: Callable[[int], bool],
 ) -> Lens:
-    """Joins a row with its only child where all that it launched lies below that child."""
-    n = len(parent)
-    tree, sums = structure.tree, structure.sums
-    children = np.bincount(parent[parent >= 0], minlength=n + 1)
-    above = outer[parent]
-    joins = (parent >= 0) & (outer >= 0) & (children[parent] == 1) & (above >= 0)
-    joins &= np.isin(tree.kind[outer], [int(k) for k in _JOINED_KINDS])
-    joins &= np.isin(tree.kind[above], [int(k) for k in _JOINED_KINDS])
-    joins &= sums.activities[outer] == sums.activities[above]
-    marks = set(structure.steps.event[structure.steps.event >= 0].tolist())
-    is_mark = np.fromiter((int(e) in marks for e in tree.event[above]), bool, n)
-    joins &= ~is_mark
-    heads = np.flatnonzero(~joins)
-    length = np.diff(np.append(heads, n))  # an only child is the next row, so chains are runs
-    new_parent, _ = compact(parent, ~joins)
-    outer_of = outer[heads]
-    inner_of = np.where(outer_of >= 0, outer[heads + length - 1], ABSENT).astype(np.int32)
-    new_titles = {int(np.searchsorted(heads, k)): title for k, title in titles.items()}
-    index = TreeIndex(new_parent)
-    busy, total, kernels, cpu, idle, own = _totals(structure, index, outer_of, loose, new_titles)
+    """Returns the folded rows of a forest; see `build_lens`."""
+    totals = totals_of(structure, step, forest)
+    folded = fold(forest.parent, _weights(structure, forest, totals, lines), split)
+    parent = folded.parent
+    order = preorder(parent, folded.rank)
+    place = np.append(np.empty(len(order), np.int64), ABSENT)
+    place[order] = np.arange(len(order))
+    holder, member = folded.members
+    holder = place[holder]
+    shown = np.zeros(len(forest), np.int64)
+    shown[member] = holder  # the last word has an instance, where a row lists them
+    by_row = np.lexsort((member, holder))
+    members = member[by_row]
+    start = np.concatenate(([0], np.cumsum(np.bincount(holder, minlength=len(order)))))
+    index = TreeIndex(place[parent[order]].astype(np.int32))
+    # a run of small rows begins with its first child, which is the row behind it
+    own = start[1:] > start[:-1]
+    first = members[start[np.minimum(np.arange(len(own)) + ~own, len(own) - 1)]]
     return Lens(
+        forest=forest,
         index=index,
-        outer=outer_of,
-        inner=inner_of,
-        length=length.astype(np.int32),
-        hidden=hidden[heads + length - 1],
-        gpu_busy_ns=busy,
-        gpu_sum_ns=total,
-        idle_ns=idle,
-        kernels=kernels,
-        cpu_ns=cpu,
-        self_ns=own,
-        titles=new_titles,
-        loose=loose,
+        start=start,
+        members=members,
+        first=first,
+        merged=folded.merged[order],
+        shown=shown,
+        totals=_summed(structure, forest, totals, index, start, members, shown),
     )
 
 
-def _totals(
-    structure: Structure,
-    index: TreeIndex,
-    outer: NDArray[np.int32],
-    loose: NDArray[np.int32],
-    titles: dict[int, str],
-) -> list[NDArray[np.int64]]:
-    """Returns (GPU busy, GPU sum, kernels, CPU, idle, self CPU) of each row.
+def plain_name(name: str, kind: int) -> str:
+    """Returns a name without the number that tells instances of a module apart."""
+    if kind in (NodeKind.MODULE, NodeKind.ANNOTATION):
+        return _NUMBER.sub("", name)
+    return name
 
-    A group adds up its members; a step's mark counts all that the step launched, on any thread.
+
+def _weights(structure: Structure, forest: Forest, totals: Totals, lines: int) -> Weights:
+    roots = forest.parent < 0
+    has_gpu = len(structure.activities) > 0
+    cost = totals.cost_ns if has_gpu else totals.cpu_ns
+    factor = _FEW_LINES_FACTOR if lines < FEW_LINES else 1
+    busy = int(totals.gpu_busy_ns[roots].sum())
+    return Weights(
+        label=_labels(structure, forest),
+        bears=totals.gpu_sum_ns > 0 if has_gpu else np.ones(len(forest), bool),
+        cost_ns=cost,
+        busy_ns=totals.gpu_busy_ns,
+        limit_ns=factor * _SMALL_SHARE * int(cost[roots].sum()),
+        busy_limit_ns=factor * _SMALL_BUSY_SHARE * busy if has_gpu else 1,
+    )
+
+
+def _labels(structure: Structure, forest: Forest) -> NDArray[np.int64]:
+    """Returns a code for each row, equal for rows whose chains begin and end with equal names."""
+    codes: dict[str, int] = {}
+    tree, table = structure.tree, structure.trace.table
+    titles = np.array(
+        [codes.setdefault(_NUMBER.sub("", title), len(codes)) for title in forest.titles], np.int64
+    )
+
+    def code_of(node: NDArray[np.int32], title: NDArray[np.int32]) -> NDArray[np.int64]:
+        key = table.name[tree.event[node]].astype(np.int64) * len(NodeKind) + tree.kind[node]
+        names, inverse = np.unique(key, return_inverse=True)
+        known = [
+            codes.setdefault(
+                plain_name(table.names[k // len(NodeKind)], k % len(NodeKind)), len(codes)
+            )
+            for k in names.tolist()
+        ]
+        found = np.array(known, np.int64)[inverse] if known else np.zeros(0, np.int64)
+        return np.where(title >= 0, np.append(titles, 0)[title], found)
+
+    outer = code_of(forest.outer, forest.title)
+    inner = code_of(forest.inner, forest.last_title)
+    return outer * (len(codes) + 1) + inner
+
+
+def totals_of(structure: Structure, step: int | None, forest: Forest) -> Totals:
+    """Returns the totals of each row of a forest; a group adds up what is below it.
+
+    A step's mark counts all that the step launched, on any thread.
     """
     tree, sums, table = structure.tree, structure.sums, structure.trace.table
-    real = outer >= 0
-    columns = (
-        sums.gpu_busy_ns,
-        sums.gpu_sum_ns,
-        sums.kernels.astype(np.int64),
-        table.dur_ns[tree.event],
-        _idle_ns(structure),
-        sums.self_ns,
+    real = forest.outer >= 0
+    top = real & ((forest.parent < 0) | (forest.outer[forest.parent] < 0))
+    here = np.arange(len(forest))
+
+    def column(values: NDArray[np.integer]) -> NDArray[np.int64]:
+        own = np.where(real, values[forest.outer], 0).astype(np.int64)
+        before = np.concatenate(([0], np.cumsum(np.where(top, own, 0))))
+        return np.where(real, own, before[here + forest.size] - before[here])
+
+    totals = Totals(
+        gpu_busy_ns=column(sums.gpu_busy_ns),
+        gpu_sum_ns=column(sums.gpu_sum_ns),
+        kernels=column(sums.kernels),
+        idle_ns=column(idle_of_nodes(structure)),
+        cpu_ns=column(table.dur_ns[tree.event]),
+        self_ns=column(sums.self_ns),
     )
-    found = [np.where(real, column[outer], 0) for column in columns]
-    for group in sorted(titles, reverse=True):
-        members = index.children(group)
-        for column in found[1:5]:
-            column[group] = column[members].sum()
-        found[0][group] = _busy_ns(structure, outer[members])
-    if len(loose):
+    if len(forest.loose):
         activities = structure.activities
-        total = int(activities.counted_ns[loose].sum())
-        found[0][-1] = found[1][-1] = total
-        found[2][-1] = len(loose)
-    if len(outer) and outer[0] >= 0:
-        marks = structure.steps.event.tolist()
-        event = int(tree.event[outer[0]])
-        if event in marks:
-            step = step_rows(structure)[marks.index(event)]
-            found[0][0], found[1][0] = step.gpu_busy_ns, step.gpu_sum_ns
-            found[2][0] = step.kernels
-            found[4][0] = step.idle_ns or 0
+        event = activities.event[forest.loose]
+        totals.gpu_sum_ns[-1] = activities.counted_ns[forest.loose].sum()
+        totals.gpu_busy_ns[-1] = totals.gpu_sum_ns[-1]
+        totals.kernels[-1] = (table.kind[event] == Kind.KERNEL).sum()
+    _count_step(structure, step, totals)
+    return totals
+
+
+def _count_step(structure: Structure, step: int | None, totals: Totals) -> None:
+    """Writes what a step launched, on any thread, and its idle time into its mark's row."""
+    if step is None or step_mark(structure, step) < 0:
+        return
+    row = step_rows(structure)[step]
+    totals.gpu_busy_ns[0], totals.gpu_sum_ns[0] = row.gpu_busy_ns, row.gpu_sum_ns
+    totals.kernels[0] = row.kernels
+    totals.idle_ns[0] = row.idle_ns or 0
+
+
+def _summed(
+    structure: Structure,
+    forest: Forest,
+    totals: Totals,
+    index: TreeIndex,
+    start: NDArray[np.int64],
+    members: NDArray[np.int64],
+    shown: NDArray[np.int64],
+) -> Totals:
+    """Returns the totals of folded rows: sums over their members, busy time as a union."""
+    groups = np.flatnonzero(start[1:] == start[:-1])
+
+    def summed(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        before = np.concatenate(([0], np.cumsum(values[members])))
+        out: NDArray[np.int64] = before[start[1:]] - before[start[:-1]]
+        np.add.at(out, index.parent[_below(index, groups)], out[_below(index, groups)])
+        return out
+
+    found = Totals(*(summed(getattr(totals, name)) for name in Totals.__slots__))
+    busy = _busy_ns(structure, forest, index, shown)
+    lone = np.flatnonzero(start[1:] - start[:-1] == 1)
+    lone = lone[forest.outer[members[start[lone]]] >= 0]
+    busy[lone] = found.gpu_busy_ns[lone]  # a step's mark counts what other threads launched too
+    found.gpu_busy_ns[:] = busy
     return found
 
 
-def _idle_ns(structure: Structure) -> NDArray[np.int64]:
-    """Returns the idle time charged to each node's subtree, 0 where no device is known."""
-    charge = charge_idle(structure)
-    return np.zeros(len(structure.tree), np.int64) if charge is None else charge.total_ns
+def _below(index: TreeIndex, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the children of some rows."""
+    return np.flatnonzero(np.isin(index.parent, rows))
 
 
-def _busy_ns(structure: Structure, nodes: NDArray[np.int32]) -> int:
-    """Returns the union of the activities below some roots of the tree, added over devices."""
+def _busy_ns(
+    structure: Structure, forest: Forest, index: TreeIndex, shown: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Returns the union of the activities of each row, added over devices."""
     tree, table, activities = structure.tree, structure.trace.table, structure.activities
-    if len(nodes) == 0 or len(activities) == 0:
-        return 0
-    place = tree.node_of[activities.event]
-    k = np.searchsorted(nodes, place, "right") - 1
-    at = nodes[np.maximum(k, 0)]
-    mine = (k >= 0) & (place < at + tree.size[at])
-    event = activities.event[mine]
-    device = np.searchsorted(structure.devices, table.device[event])
+    has_row = np.zeros(len(tree), bool)
+    has_row[forest.nodes] = True
+    nearest = nearest_kept(tree.parent, has_row)[tree.node_of[activities.event]]
+    mine = nearest >= 0
+    place = np.searchsorted(forest.nodes, nearest[mine])
+    row = shown[forest.row_of[place]]
+    event, counted = activities.event[mine], activities.counted_ns[mine]
+    if len(forest.loose):
+        loose = forest.loose
+        row = np.concatenate((row, np.full(len(loose), shown[-1])))
+        event = np.concatenate((event, activities.event[loose]))
+        counted = np.concatenate((counted, activities.counted_ns[loose]))
     start = table.start_ns[event]
-    end = start + activities.counted_ns[mine]
-    return int(union_by_group(device, start, end, len(structure.devices)).sum())
+    return busy_by_node(
+        index.parent, index.depth, index.size, row, start, start + counted, table.device[event]
+    )

@@ -63,7 +63,7 @@ def _bar(rows: ExploreRows, part: int, whole: int) -> str:
 
 
 def _step_gpu_ns(rows: ExploreRows) -> int:
-    return int(rows.lens.gpu_sum_ns[rows.index.children(-1)].sum())
+    return int(rows.lens.totals.gpu_sum_ns[rows.index.children(-1)].sum())
 
 
 class InfoPanel(FlatRows):
@@ -81,9 +81,10 @@ class InfoPanel(FlatRows):
 
 def _facts(rows: ExploreRows, node: int) -> Iterator[tuple[str, object]]:
     structure, lens = rows.structure, rows.lens
-    inner = int(lens.inner[node])
+    inners = lens.inner_nodes(node)
+    inner = int(inners[0]) if len(inners) else -1
     if inner < 0:
-        yield "group", lens.titles.get(node, "")
+        yield "group", rows.label(node)
         yield "rows", format_count(len(rows.index.children(node)))
         return
     tree, table, sums = structure.tree, structure.trace.table, structure.sums
@@ -133,10 +134,11 @@ def _short(value: object) -> str:
 
 def raw_events(rows: ExploreRows, node: int) -> list[dict[str, Any]]:
     """Returns the row's event, and up to 20 launches and activities below it, as recorded."""
-    structure, inner = rows.structure, int(rows.lens.inner[node]) if node >= 0 else -1
-    if inner < 0:
+    structure = rows.structure
+    inner = rows.lens.inner_nodes(node).tolist() if node >= 0 else []
+    events = [int(event) for event in structure.tree.event[inner[:1]]]
+    if not events:
         return []
-    events = [int(structure.tree.event[inner])]
     for k in rows.activities_of(node)[:20].tolist():
         launch = int(structure.activities.launch[k])
         events += [launch] if launch >= 0 else []

@@ -173,20 +173,27 @@ def nearest_kept(parent: NDArray[np.int32], keep: NDArray[np.bool_]) -> NDArray[
     return up[:-1]
 
 
-def order_by(index: TreeIndex, cost: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Returns the nodes in a pre-order in which siblings stand by falling cost, level by level."""
-    place = np.zeros(len(index), np.int64)
-    above = np.append(index.parent, np.int32(-1))
-    for level in levels(index.depth):
-        parent = above[level]
-        at = np.where(parent >= 0, place[parent], ABSENT)
-        order = np.lexsort((level, -cost[level], at))
+def preorder(parent: NDArray[np.integer], rank: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Returns the nodes of a forest, given in any order, as a pre-order; siblings by `rank`.
+
+    Siblings of equal rank keep their order.
+    """
+    depth = depths(parent.astype(np.int32))
+    by_depth = levels(depth)
+    size = np.ones(len(parent), np.int64)
+    for level in reversed(by_depth[1:]):
+        np.add.at(size, parent[level], size[level])
+    place = np.zeros(len(parent), np.int64)
+    above = np.append(parent, ABSENT)
+    for level in by_depth:
+        holder = above[level]
+        at = np.where(holder >= 0, place[holder], ABSENT)
+        order = np.lexsort((level, rank[level], at))
         nodes, at = level[order], at[order]
-        size = index.size[nodes].astype(np.int64)
-        before = np.cumsum(size) - size
+        before = np.cumsum(size[nodes]) - size[nodes]
         first = np.concatenate(([True], at[1:] != at[:-1]))
         group = np.maximum.accumulate(np.where(first, np.arange(len(nodes)), 0))
         place[nodes] = at + 1 + before - before[group]
-    out = np.empty(len(index), np.int32)
-    out[place] = np.arange(len(index), dtype=np.int32)
+    out = np.empty(len(parent), np.int32)
+    out[place] = np.arange(len(parent), dtype=np.int32)
     return out

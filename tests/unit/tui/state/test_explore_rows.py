@@ -11,8 +11,8 @@ from tests.traces import TraceBuilder, trace
 from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.trace.reader import read_trace
 from ptx.tui.state.explore import ExploreRows, kernel_kinds
+from ptx.tui.state.forest import Layers
 from ptx.tui.state.glyphs import ASCII, UNICODE
-from ptx.tui.state.lens import Layers
 from ptx.tui.state.names import short_kernel
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def training() -> TraceBuilder:
     builder = trace().thread(1).step(1, 0, 2200)
     correlation = 0
     start = 10.0
-    for block, dur in enumerate((100, 400, 200)):
-        builder.frame(f"nn.Module: Block_{block}", start, 3 * dur)
+    for block, dur in (("Stem", 100), ("Body", 400), ("Head", 200)):
+        builder.frame(f"nn.Module: {block}_0", start, 3 * dur)
         for k, name in enumerate(("gemm", "gelu")):
             at = start + dur * (0.1 + 1.1 * k)
             builder.op(f"aten::{name}", at, dur * 0.5)
@@ -79,8 +79,8 @@ def test_row_has_kernel_gpu_time_count_and_share(rows: ExploreRows) -> None:
 
 
 def test_kernel_stands_in_leaf_rows_only(rows: ExploreRows) -> None:
-    assert cells(rows, find(rows, "Block_1"))["kernel"] == ""
-    assert cells(rows, find(rows, "Block_1"))["GPU"] == "600us"
+    assert cells(rows, find(rows, "Body_0"))["kernel"] == ""
+    assert cells(rows, find(rows, "Body_0"))["GPU"] == "600us"
 
 
 def test_share_of_the_parent(rows: ExploreRows) -> None:
@@ -118,7 +118,7 @@ def test_tree_opens_the_heaviest_rows_until_the_room_is_used(rows: ExploreRows) 
     rows.open_heaviest(6)
     shown = [rows.label(n) for n in rows.index.rows.tolist()]
     assert len(shown) == 6
-    assert shown[1:] == ["Block_0", "Block_1", "gemm", "gelu", "Block_2"]
+    assert shown[1:] == ["Stem_0", "Body_0", "gemm", "gelu", "Head_0"]
 
 
 def test_row_with_most_of_the_cost_opens_even_if_it_overflows(rows: ExploreRows) -> None:
@@ -128,7 +128,7 @@ def test_row_with_most_of_the_cost_opens_even_if_it_overflows(rows: ExploreRows)
 
 def test_cursor_goes_to_the_dearest_row_that_is_not_open(rows: ExploreRows) -> None:
     rows.open_heaviest(6)
-    assert rows.costliest() == find(rows, "Block_2")  # Block_1 costs more and is open
+    assert rows.costliest() == find(rows, "Head_0")  # Body_0 costs more and is open
 
 
 def test_costliest_path_ends_at_a_leaf(rows: ExploreRows) -> None:
@@ -139,23 +139,23 @@ def test_costliest_path_ends_at_a_leaf(rows: ExploreRows) -> None:
 
 def test_order_by_cost_keeps_rows_below_their_parents(rows: ExploreRows) -> None:
     rows.index.set_open_below(-1, True)
-    rows.arrange(by_cost=True, filter_text="")
+    rows.arrange(order="cost", filter_text="")
     rows.index.set_open_below(-1, True)
     shown = [rows.label(n) for n in rows.index.rows.tolist()]
     assert shown == [
         "ProfilerStep#1",
-        *("Block_1", "gemm", "gelu"),
-        *("Block_2", "gemm", "gelu"),
-        *("Block_0", "gemm", "gelu"),
+        *("Body_0", "gemm", "gelu"),
+        *("Head_0", "gemm", "gelu"),
+        *("Stem_0", "gemm", "gelu"),
     ]
 
 
 def test_filter_leaves_hits_and_what_is_above_them(rows: ExploreRows) -> None:
-    rows.arrange(by_cost=False, filter_text="GELU")
+    rows.arrange(order="start", filter_text="GELU")
     shown = [rows.label(n) for n in rows.index.rows.tolist()]
     assert shown.count("gelu") == 3
     assert "gemm" not in shown
-    rows.arrange(by_cost=False, filter_text="")
+    rows.arrange(order="start", filter_text="")
     assert len(rows.index) == 10
 
 
@@ -214,7 +214,7 @@ def test_hidden_children_are_counted_behind_the_label(tmp_path: Path) -> None:
     builder.runtime("cudaLaunchKernel", 60, 5, correlation=1)
     builder.kernel("gemm", 100, 100, correlation=1)
     rows = rows_of(builder, tmp_path)
-    assert rows.row(1, rows.columns(80)).tail == "+3"
+    assert rows.row(1, rows.columns(80)).tail == "+2"
 
 
 def test_labels_of_chains_show_both_ends(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.reader import read_trace
 from ptx.tui.state.explore import ExploreRows
+from ptx.tui.state.forest import Layers
 from ptx.tui.state.glyphs import UNICODE
 from ptx.tui.state.header import make_header
-from ptx.tui.state.lens import Layers
 from ptx.tui.state.panels import KernelPanel
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -123,23 +123,23 @@ def test_gpu_time_and_count_of_a_row_are_those_of_what_lies_below_it(
 ) -> None:
     plain, rows = both
     tree, lens = rows.structure.tree, rows.lens
-    for row in range(len(lens.outer)):
-        node = int(lens.outer[row])
-        if node < 0 or rows.is_step_row(row) or tree.kind[node] == NodeKind.LAUNCH:
+    for row in range(len(lens)):
+        nodes = lens.outer_nodes(row)
+        if not len(nodes) or rows.is_step_row(row) or tree.kind[nodes[0]] == NodeKind.LAUNCH:
             continue
-        below = plain.below(plain.events[int(tree.event[node])])
-        assert int(lens.gpu_sum_ns[row]) == sum(ns(a["dur"]) for a in below), rows.label(row)
-        assert int(lens.kernels[row]) == sum(a["cat"] == "kernel" for a in below)
+        below = [a for node in nodes for a in plain.below(plain.events[int(tree.event[node])])]
+        assert int(lens.totals.gpu_sum_ns[row]) == sum(ns(a["dur"]) for a in below), rows.label(row)
+        assert int(lens.totals.kernels[row]) == sum(a["cat"] == "kernel" for a in below)
 
 
 def test_the_steps_row_counts_what_the_step_launched(both: tuple[Plain, ExploreRows]) -> None:
     plain, rows = both
     mine = plain.of_step()
     assert rows.is_step_row(0)
-    assert int(rows.lens.kernels[0]) == sum(a["cat"] == "kernel" for a in mine)
+    assert int(rows.lens.totals.kernels[0]) == sum(a["cat"] == "kernel" for a in mine)
     assert rows.gpu_ns(0) == plain.busy_ns()
     idle = plain.step[1] - plain.step[0] - plain.busy_ns()
-    assert int(rows.lens.idle_ns[0]) == idle
+    assert int(rows.lens.totals.idle_ns[0]) == idle
 
 
 def test_the_kernel_panel_of_the_step_sums_by_name(both: tuple[Plain, ExploreRows]) -> None:
