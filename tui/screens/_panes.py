@@ -10,7 +10,7 @@ from textual.screen import Screen
 
 from ptx.profiling.sanitise import clean
 from ptx.tui.keymap import footer
-from ptx.tui.state.explore import ExploreRows, Place
+from ptx.tui.state.explore import ExploreRows, Only, Place
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.header import make_header
 from ptx.tui.state.lens import FEW_LINES
@@ -148,7 +148,7 @@ class TreeAndPanel(Screen[None]):
         """Builds the rows of the present step; the cursor goes to a place or the costliest."""
         rows = self._make_rows()
         rows.share = self.rows.share
-        rows.arrange(order=self.rows.order, filter_text=self.rows.filter_text)
+        rows.arrange(self.rows.order, self.rows.only)
         self.rows = rows
         self.rows_replaced()
         self._show_rows(place)
@@ -156,7 +156,7 @@ class TreeAndPanel(Screen[None]):
     def _show_rows(self, place: int | Place | None = None) -> None:
         """Shows the present rows from their start state, with the header of their step."""
         rows = self.rows
-        if not rows.filter_text:
+        if not rows.only:
             rows.open_heaviest(self._tree_room())
         cursor = self._reveal(place)
         if cursor < 0:
@@ -191,8 +191,10 @@ class TreeAndPanel(Screen[None]):
             path = [self.rows.label(k) for k in self.rows.index.ancestors(node)]
             if path:
                 title = f"{self._glyphs.ellipsis} " + f" {self._glyphs.join} ".join(path[-3:])
-        if self.rows.filter_text and title is None:
-            title = f"only rows with {clean(self.rows.filter_text)!r}"
+        only = self.rows.only
+        if only and title is None:
+            what = "places of" if only.nodes is not None else "rows with"
+            title = f"only {what} {clean(only.text)!r}"
         self.query_one("#heading", Lines).show([[(self.op_tree.heading(title), "dim")]])
 
     def _show_footer(self) -> None:
@@ -358,10 +360,10 @@ class TreeAndPanel(Screen[None]):
         self.refresh(layout=True)
         self.app.refresh(layout=True)
 
-    def _arrange(self, *, order: str, filter_text: str) -> None:
+    def _arrange(self, order: str, only: Only) -> None:
         place = self._cursor_place()
-        self.rows.arrange(order=order, filter_text=filter_text)
-        if not filter_text:
+        self.rows.arrange(order, only)
+        if not only:
             self.rows.open_heaviest(self._tree_room())
         row = self._reveal(place)
         self.op_tree.show(self.rows, max(0, row))

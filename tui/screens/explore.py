@@ -17,7 +17,7 @@ from ptx.tui.keymap import EXPLORE_KEYS
 from ptx.tui.screens._pager import page_json
 from ptx.tui.screens._panes import TreeAndPanel
 from ptx.tui.screens.dialogs import ChooseScreen, KeyScreen, TextScreen, help_text
-from ptx.tui.state.explore import ORDERS, SHARES
+from ptx.tui.state.explore import ORDERS, SHARES, Only
 from ptx.tui.state.goto import find_place
 from ptx.tui.state.panels import KernelPanel, raw_events, step_choices
 from ptx.tui.widgets.row_tree import RowTree
@@ -154,7 +154,7 @@ class ExploreScreen(TreeAndPanel):
     def action_order(self) -> None:
         """Orders siblings by time or by cost."""
         order = ORDERS[(ORDERS.index(self.rows.order) + 1) % len(ORDERS)]
-        self._arrange(order=order, filter_text=self.rows.filter_text)
+        self._arrange(order, self.rows.only)
         self._say(_ORDER_WORDS[order])
 
     def action_share(self) -> None:
@@ -231,9 +231,9 @@ class ExploreScreen(TreeAndPanel):
 
     def _filter(self, text: str) -> None:
         self._found = None
-        self._arrange(order=self.rows.order, filter_text=text)
+        self._arrange(self.rows.order, Only(text))
         if text and not self.op_tree.row_count:
-            self._arrange(order=self.rows.order, filter_text="")
+            self._arrange(self.rows.order, Only())
             self._say(f"nothing here is called {text!r}")
 
     def action_go_to(self) -> None:
@@ -375,8 +375,8 @@ class ExploreScreen(TreeAndPanel):
         words = ["ptx", "tree", str(self.structure.trace.path)]
         if self.step is not None:
             words += ["--step", str(self.step + 1)]
-        if self.rows.filter_text:
-            words += ["--filter", self.rows.filter_text]
+        if self.rows.only.text:
+            words += ["--filter", self.rows.only.text]
         command = clean(shlex.join(words))
         self.app.copy_to_clipboard(command)
         self._say(f"copied: {command}")
@@ -393,8 +393,8 @@ class ExploreScreen(TreeAndPanel):
             self.remove_class("zoom-panel", "zoom-tree")
         elif self.panel_list.has_focus:
             self.action_next_pane()
-        elif self.rows.filter_text:
-            self._arrange(order=self.rows.order, filter_text="")
+        elif self.rows.only:
+            self._arrange(self.rows.order, Only())
         else:
             self.app.exit()
 

@@ -16,6 +16,7 @@ from ptx.tui.state.forest import build_forest
 from ptx.tui.state.lens import FEW_LINES, fold_forest, plain_name
 from ptx.tui.state.names import kernel_role, short_kernel, short_op
 from ptx.tui.state.rows import Cell, Column, Row
+from ptx.tui.state.tree_index import nearest_kept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,21 @@ SHARES = ("step", "GPU busy", "parent")
 ORDERS = ("start", "cost", "time")
 _NAMED_SMALL = 3
 _OPENS_ANYWAY = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Only:
+    """Which rows are left: those that hold a text, or some nodes of the op tree.
+
+    `text` is what names must hold, in any case; with `nodes` it says what these are.
+    """
+
+    text: str = ""
+    nodes: NDArray[np.integer] | None = None
+
+    def __bool__(self) -> bool:
+        """Returns whether rows are left out at all."""
+        return bool(self.text) or self.nodes is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +85,7 @@ class ExploreRows:
         self.share = SHARES[0]
         self.has_gpu = len(structure.activities) > 0
         self.order = ORDERS[0]
-        self.filter_text = ""
+        self.only = Only()
         self._lines = lines
         self._split: set[int] = set()
         self._all_split = False
@@ -97,19 +113,20 @@ class ExploreRows:
         """Returns what rows are weighed by: GPU busy and idle, CPU time where there is no GPU."""
         return self.lens.totals.cost_ns if self.has_gpu else self.lens.totals.cpu_ns
 
-    def arrange(self, *, order: str, filter_text: str) -> None:
+    def arrange(self, order: str, only: Only) -> None:
         """Orders siblings, and leaves only rows that hold a text.
 
         Args:
             order: `start` by time, but where many siblings are merged by cost; `cost`; `time`.
-            filter_text: what a row, or one below it, must hold; empty for all rows.
+            only: what a row, or one below it, must hold.
         """
-        self.order, self.filter_text = order, filter_text
+        self.order, self.only = order, only
         self.lens = self._all
         self._kernel_cells.clear()
-        if filter_text:
+        if only:
             hit = np.zeros(len(self.lens), bool)
-            hit[self.hits(filter_text)] = True
+            found = self.hits(only.text) if only.nodes is None else self.rows_of(only.nodes)
+            hit[found] = True
             shown = with_ancestors(self.index.parent, hit)
             self.lens = self.lens.arranged(np.flatnonzero(shown).astype(np.int32))
             self.index.set_open_below(-1, True)
@@ -145,8 +162,8 @@ class ExploreRows:
             (self._split.add if listed else self._split.discard)(first)
             opened = np.append(opened, self._keys()[row])
         self._fold()
-        self.arrange(order=self.order, filter_text=self.filter_text)
-        if not self.filter_text:
+        self.arrange(self.order, self.only)
+        if not self.only:
             self.index.set_state(np.isin(self._keys(), opened))
 
     def _keys(self) -> NDArray[np.int64]:
@@ -341,6 +358,17 @@ class ExploreRows:
         found |= real & (forest.size == 1) & (high > low)
         rows = np.repeat(np.arange(len(self.lens)), np.diff(self.lens.start))
         return np.unique(rows[found[self.lens.members]]).astype(np.int32)
+
+    def rows_of(self, nodes: NDArray[np.integer]) -> NDArray[np.int32]:
+        """Returns the rows that show some nodes of the op tree: their own or the nearest above."""
+        tree, lens = self.structure.tree, self.lens
+        has_row = np.zeros(len(tree) + 1, bool)
+        has_row[lens.forest.nodes] = True
+        nearest = np.where(has_row[nodes], nodes, nearest_kept(tree.parent, has_row[:-1])[nodes])
+        shown = nearest[nearest >= 0]
+        found = lens.shown[lens.forest.row_of[np.searchsorted(lens.forest.nodes, shown)]]
+        loose = [lens.row_of_node(self.structure, k) for k in nodes[nearest < 0][:1].tolist()]
+        return np.unique(np.append(found, [row for row in loose if row >= 0])).astype(np.int32)
 
     def kernels_in_time(self) -> NDArray[np.int64]:
         """Returns the activities of the step (positions), by start."""

@@ -10,7 +10,7 @@ from tests.traces import TraceBuilder, trace
 
 from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.trace.reader import read_trace
-from ptx.tui.state.explore import ExploreRows, kernel_kinds
+from ptx.tui.state.explore import ExploreRows, Only, kernel_kinds
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.glyphs import ASCII, UNICODE
 from ptx.tui.state.names import short_kernel
@@ -139,7 +139,7 @@ def test_costliest_path_ends_at_a_leaf(rows: ExploreRows) -> None:
 
 def test_order_by_cost_keeps_rows_below_their_parents(rows: ExploreRows) -> None:
     rows.index.set_open_below(-1, True)
-    rows.arrange(order="cost", filter_text="")
+    rows.arrange("cost", Only())
     rows.index.set_open_below(-1, True)
     shown = [rows.label(n) for n in rows.index.rows.tolist()]
     assert shown == [
@@ -151,11 +151,11 @@ def test_order_by_cost_keeps_rows_below_their_parents(rows: ExploreRows) -> None
 
 
 def test_filter_leaves_hits_and_what_is_above_them(rows: ExploreRows) -> None:
-    rows.arrange(order="start", filter_text="GELU")
+    rows.arrange("start", Only("GELU"))
     shown = [rows.label(n) for n in rows.index.rows.tolist()]
     assert shown.count("gelu") == 3
     assert "gemm" not in shown
-    rows.arrange(order="start", filter_text="")
+    rows.arrange("start", Only())
     assert len(rows.index) == 10
 
 

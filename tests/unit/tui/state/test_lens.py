@@ -12,7 +12,7 @@ from tests.traces import TraceBuilder, trace
 
 from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.trace.reader import read_trace
-from ptx.tui.state.explore import ExploreRows
+from ptx.tui.state.explore import ExploreRows, Only
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.glyphs import UNICODE
 from ptx.tui.state.lens import Lens, build_lens, totals_of
@@ -109,7 +109,7 @@ def test_order_of_time_puts_merged_rows_where_their_first_stands(tmp_path: Path)
         builder.kernel(name, 1000 * k + 50, 10 * k + 400, correlation=k + 1)
     rows = rows_of(builder, tmp_path)
     assert labels(rows)[1] == "13x copy"
-    rows.arrange(order="time", filter_text="")
+    rows.arrange("time", Only())
     assert labels(rows)[1:3] == ["k0", "13x copy"]
 
 
@@ -213,7 +213,7 @@ def test_rows_sum_exactly_what_they_stand_for(
     rows = ExploreRows(structure, 0, Layers(), UNICODE)
     if listed:
         rows.list_instances(None, True)
-    rows.arrange(order=order, filter_text="")
+    rows.arrange(order, Only())
     lens = rows.lens
     whole = totals_of(structure, 0, lens.forest)
     roots = lens.index.parent < 0
