@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Container, Vertical
-from textual.screen import Screen
 
 from ptx.profiling.sanitise import clean
-from ptx.tui.keymap import footer
+from ptx.tui.screens._base import TraceScreen
 from ptx.tui.state.explore import ExploreRows, Only, Place
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.header import make_header
 from ptx.tui.state.lens import FEW_LINES
 from ptx.tui.state.panels import InfoPanel, KernelPanel
-from ptx.tui.widgets.lines import Footer, HeaderLines, Lines, Tabs
+from ptx.tui.widgets.lines import HeaderLines, Lines, Tabs
 from ptx.tui.widgets.row_tree import RowTree
 
 if TYPE_CHECKING:
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from ptx.profiling.structure.structure import Structure
-    from ptx.tui.keymap import Key
     from ptx.tui.state.glyphs import Glyphs
     from ptx.tui.state.rows import FlatRows
 
-MIN_WIDTH, MIN_HEIGHT = 60, 15
 _BESIDE_FROM = 100
 _BESIDE_AT_START = 160
 _FRAME_LINES = 5  # three of the header, the heading and the footer
@@ -38,13 +35,9 @@ _PANEL_DELAY_S = 0.08
 _PANELS = {"kernels": "Kernels", "info": "Info"}
 
 
-class TreeAndPanel(Screen[None]):
-    """Shows one step of a trace at a time as a tree; the panel follows the cursor.
+class TreeAndPanel(TraceScreen):
+    """Shows one step of a trace at a time as a tree; the panel follows the cursor."""
 
-    A screen derives from this, names its keys in `KEYS` and binds them to the actions.
-    """
-
-    KEYS: ClassVar[tuple[Key, ...]] = ()
     AUTO_FOCUS = "#tree"
 
     def __init__(
@@ -55,13 +48,7 @@ class TreeAndPanel(Screen[None]):
         mark_cursor: bool = False,
         letters: bool = False,
     ) -> None:
-        super().__init__()
-        self.structure = structure
-        self._glyphs = glyphs
-        self._mark_cursor = mark_cursor
-        self._letters = letters
-        steps = structure.steps
-        self.step: int | None = None if steps.source == "trace" else len(steps) - 1
+        super().__init__(structure, glyphs=glyphs, mark_cursor=mark_cursor, letters=letters)
         self.shown = Layers()
         self._lines = FEW_LINES
         self.rows = self._make_rows()
@@ -69,7 +56,6 @@ class TreeAndPanel(Screen[None]):
         self._beside: bool | None = None
         self._timer: Timer | None = None
         self._started = False
-        self._said = False
 
     def compose(self) -> ComposeResult:
         """Makes the widgets."""
@@ -82,13 +68,7 @@ class TreeAndPanel(Screen[None]):
             with Vertical(id="panel-pane"):
                 yield Tabs(glyphs=glyphs, id="tabs")
                 yield RowTree(glyphs=glyphs, mark_cursor=mark, id="panel")
-        yield Footer(glyphs=glyphs, id="footer")
-        yield from self.compose_more()
-        yield Lines(glyphs=glyphs, id="small")
-
-    def compose_more(self) -> ComposeResult:
-        """Makes what a screen has besides."""
-        yield from ()
+        yield from self.compose_bottom()
 
     def rows_replaced(self) -> None:
         """Called when the rows of another step or layer are about to be shown."""
@@ -105,18 +85,13 @@ class TreeAndPanel(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Lays the panes out for the new size; the first time it also opens the tree."""
-        width, height = event.size
-        too_small = width < MIN_WIDTH or height < MIN_HEIGHT
-        self.set_class(too_small, "too-small")
-        if too_small:
-            text = f"{MIN_WIDTH}x{MIN_HEIGHT} needed, this is {width}x{height}"
-            self.query_one("#small", Lines).show([[(text, "normal")]])
+        if self._is_too_small(event.size):
             return
         self._lay_out()
         if not self._started:
             self._started = True
-            self._lines = height
-            self.rows.fit(height)
+            self._lines = event.size.height
+            self.rows.fit(self._lines)
             self.call_after_refresh(self._show_rows)
 
     def _is_beside(self) -> bool:
@@ -144,7 +119,7 @@ class TreeAndPanel(Screen[None]):
     def _make_rows(self) -> ExploreRows:
         return ExploreRows(self.structure, self.step, self.shown, self._glyphs, self._lines)
 
-    def _show_step(self, place: int | Place | None = None) -> None:
+    def show_step(self, place: int | Place | None = None) -> None:
         """Builds the rows of the present step; the cursor goes to a place or the costliest."""
         rows = self._make_rows()
         rows.share = self.rows.share
@@ -196,21 +171,6 @@ class TreeAndPanel(Screen[None]):
             what = "places of" if only.nodes is not None else "rows with"
             title = f"only {what} {clean(only.text)!r}"
         self.query_one("#heading", Lines).show([[(self.op_tree.heading(title), "dim")]])
-
-    def _show_footer(self) -> None:
-        self._said = False
-        shown = {"Enter": "↵"} if not self._letters else {}
-        self.query_one("#footer", Footer).show_keys(footer(self.KEYS, shown))
-
-    def _say(self, text: str) -> None:
-        """Shows a message in the footer until the next key."""
-        self._said = True
-        self.query_one("#footer", Footer).show_text(text)
-
-    def on_key(self) -> None:
-        """Takes the message away; the key's own action comes after this."""
-        if self._said:
-            self._show_footer()
 
     @on(RowTree.CursorMoved, "#tree")
     def _tree_moved(self) -> None:
@@ -354,11 +314,6 @@ class TreeAndPanel(Screen[None]):
         zoomed = self.has_class("zoom-panel") or self.has_class("zoom-tree")
         self.remove_class("zoom-panel", "zoom-tree")
         self.set_class(not zoomed, name)
-
-    def action_redraw(self) -> None:
-        """Draws everything anew."""
-        self.refresh(layout=True)
-        self.app.refresh(layout=True)
 
     def _arrange(self, order: str, only: Only) -> None:
         place = self._cursor_place()

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
-from textual.binding import Binding
-from textual.widgets import Input
 
 from ptx.profiling.errors import UsageError
 from ptx.profiling.sanitise import clean
 from ptx.tui.keymap import EXPLORE_KEYS
+from ptx.tui.screens._base import bindings_of
 from ptx.tui.screens._pager import page_json
 from ptx.tui.screens._panes import TreeAndPanel
-from ptx.tui.screens.dialogs import ChooseScreen, KeyScreen, TextScreen, help_text
+from ptx.tui.screens.dialogs import KeyScreen
 from ptx.tui.state.explore import ORDERS, SHARES, Only
 from ptx.tui.state.goto import find_place
-from ptx.tui.state.panels import KernelPanel, raw_events, step_choices
+from ptx.tui.state.panels import KernelPanel, raw_events
 from ptx.tui.widgets.row_tree import RowTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
-    from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from ptx.profiling.structure.structure import Structure
@@ -40,7 +35,6 @@ _ORDER_WORDS = {
     "cost": "by cost",
     "time": "in order of time",
 }
-_PROMPTS = ("find", "filter", "go_to")
 
 
 @dataclass(slots=True)
@@ -55,17 +49,7 @@ class _Found:
 class ExploreScreen(TreeAndPanel):
     """Shows a trace step by step."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(
-            ",".join(key.keys),
-            key.action,
-            key.does,
-            show=False,
-            # at once, so that what is typed right behind the key finds the prompt
-            priority=key.action in _PROMPTS,
-        )
-        for key in EXPLORE_KEYS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings_of(EXPLORE_KEYS)
     CSS_PATH = "explore.tcss"
     KEYS = EXPLORE_KEYS
 
@@ -81,13 +65,6 @@ class ExploreScreen(TreeAndPanel):
         self._jumps: list[tuple[int | None, int | Place | None]] = []
         self._marks: dict[str, tuple[int | None, int | Place | None]] = {}
         self._found: _Found | None = None
-        self._prompt: Callable[[str], None] | None = None
-
-    def compose_more(self) -> ComposeResult:
-        """Makes the line in which the user types."""
-        prompt = Input(id="prompt")
-        prompt.display = False
-        yield prompt
 
     def rows_replaced(self) -> None:
         """Forgets what was found among rows that are gone."""
@@ -118,7 +95,7 @@ class ExploreScreen(TreeAndPanel):
         step = int(self.structure.step_of_nodes()[node]) if self.step is not None else None
         if step is not None and step >= 0 and step != self.step:
             self.step = step
-            self._show_step(node)
+            self.show_step(node)
             return
         self._go_here(node)
 
@@ -147,7 +124,7 @@ class ExploreScreen(TreeAndPanel):
         place = self._cursor_place()
         shown = not getattr(self.shown, name)
         self.shown = replace(self.shown, **{name: shown})
-        self._show_step(place)
+        self.show_step(place)
         words = {"frames": "Python frames", "calls": "runtime calls", "views": "views"}
         self._say(f"{words.get(name, 'rows without GPU work')} {'shown' if shown else 'hidden'}")
 
@@ -162,33 +139,6 @@ class ExploreScreen(TreeAndPanel):
         self.rows.share = SHARES[(SHARES.index(self.rows.share) + 1) % len(SHARES)]
         self.op_tree.refresh()
         self._say(f"share of the {self.rows.share}")
-
-    def action_step(self, by: int) -> None:
-        """Shows the next or previous step."""
-        if self.structure.steps.source == "trace":
-            self._say("this trace has no steps: record with prof.step()")
-            return
-        if self.step is None:
-            self.step = 0 if by > 0 else len(self.structure.steps)
-            by = 0 if by > 0 else -1
-        step = self.step + by
-        if 0 <= step < len(self.structure.steps):
-            self.step = step
-            self._show_step()
-        else:
-            self._say("no further step" if by > 0 else "no earlier step (: trace shows all of it)")
-
-    def choose_step(self) -> None:
-        """Shows the list of steps to choose from."""
-        rows = step_choices(self.structure)
-
-        def chosen(step: int | None) -> None:
-            if step is not None and self.structure.steps.source != "trace":
-                self.step = step
-                self._show_step()
-
-        screen = ChooseScreen(rows, self.step or 0, self._glyphs, mark_cursor=self._mark_cursor)
-        self.app.push_screen(screen, chosen)
 
     def action_find(self) -> None:
         """Asks for a name and goes to the next row that has it."""
@@ -250,38 +200,12 @@ class ExploreScreen(TreeAndPanel):
             return
         if place.everything:
             self.step = None
-            self._show_step()
+            self.show_step()
         elif place.node is not None:
             self._jump(place.node)
         elif self.structure.steps.source != "trace":
             self.step = place.step
-            self._show_step()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Returns False for keys that are only text while the prompt is open."""
-        return not (action in _PROMPTS and self._prompt is not None)
-
-    def _ask(self, label: str, then: Callable[[str], None]) -> None:
-        prompt = self.query_one("#prompt", Input)
-        prompt.value = ""
-        prompt.placeholder = label
-        prompt.display = True
-        self.query_one("#footer").display = False
-        self._prompt = then
-        self.set_focus(prompt)
-
-    @on(Input.Submitted, "#prompt")
-    def _answered(self, message: Input.Submitted) -> None:
-        then = self._prompt
-        self._close_prompt()
-        if then is not None:
-            then(message.value)
-
-    def _close_prompt(self) -> None:
-        self._prompt = None
-        self.query_one("#prompt", Input).display = False
-        self.query_one("#footer").display = True
-        self.set_focus(self.op_tree)
+            self.show_step()
 
     def action_neighbour(self, by: int) -> None:
         """Goes to the row of the next or previous kernel in time."""
@@ -333,7 +257,7 @@ class ExploreScreen(TreeAndPanel):
         step, where = place
         if step != self.step:
             self.step = step
-            self._show_step(where)
+            self.show_step(where)
         else:
             self._go_here(where)
 
@@ -352,24 +276,6 @@ class ExploreScreen(TreeAndPanel):
             return
         page_json(self.app, found, self._glyphs)
 
-    def action_copy_row(self) -> None:
-        """Copies the row under the cursor as text."""
-        pane = self._focused_list()
-        self.app.copy_to_clipboard(pane.text_of(pane.cursor))
-        self._say("copied by OSC 52 (in tmux: set -g set-clipboard on); Y writes to a file")
-
-    def action_write_file(self) -> None:
-        """Writes the visible rows of the focused pane to a file in the current folder."""
-        pane = self._focused_list()
-        stem = clean(self.structure.trace.path.name).partition(".")[0]
-        path = _free_name(Path.cwd(), f"ptx-{stem}")
-        try:
-            path.write_text(pane.as_text() + "\n", encoding="utf-8")
-        except OSError as error:
-            self._say(f"not written, {path.name}: {error.strerror}")
-        else:
-            self._say(f"written to {path.name}")
-
     def copy_command(self) -> None:
         """Copies the command that prints this view."""
         words = ["ptx", "tree", str(self.structure.trace.path)]
@@ -380,10 +286,6 @@ class ExploreScreen(TreeAndPanel):
         command = clean(shlex.join(words))
         self.app.copy_to_clipboard(command)
         self._say(f"copied: {command}")
-
-    def action_show_help(self) -> None:
-        """Shows all keys."""
-        self.app.push_screen(TextScreen(help_text(glyphs=self._glyphs), self._glyphs))
 
     def action_out(self) -> None:
         """Leaves the prompt, the zoom, the panel, the filter, and at last the program."""
@@ -397,11 +299,3 @@ class ExploreScreen(TreeAndPanel):
             self._arrange(self.rows.order, Only())
         else:
             self.app.exit()
-
-
-def _free_name(folder: Path, stem: str) -> Path:
-    """Returns a path that does not exist yet."""
-    number = 1
-    while (path := folder / f"{stem}-{number}.txt").exists():
-        number += 1
-    return path
