@@ -1,0 +1,1 @@
+"""What runs in the Python of the user's script, where torch is."""
