@@ -4,17 +4,41 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+import numpy as np
 import orjson
 
+from ptx.profiling.trace.columns import ABSENT
+from ptx.profiling.trace.intern import Interner
 from ptx.profiling.trace.salvage import salvage
 from ptx.profiling.trace.split import Layout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
     from ptx.profiling.trace.source import Source
 
 _KEPT_CHUNKS = 4
+_NOTHING = msgspec.Raw(b"")
+
+Texts: TypeAlias = tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Some members of the `args` of all events, as JSON text; equal ones are kept once.
+
+    `code` (one an event) indexes `texts`, `ABSENT` for an event that has none of the members.
+    Each of `texts` has one text a member, b"" for a member that is not there.
+    """
+
+    code: NDArray[np.int32]
+    texts: tuple[Texts, ...]
 
 
 class ArgsReader:
@@ -57,17 +81,69 @@ class ArgsReader:
         args = found.get("args")
         return isinstance(args, dict) and "Input Dims" in args
 
+    def records(self, members: tuple[str, ...], events: int) -> Records:
+        """Returns the text of some members of all events' `args`: one pass over the file.
+
+        Costs less than loading the file did; nothing is kept of the decoded events.
+
+        Args:
+            members: the names of the members wanted.
+            events: how many events the file had when it was indexed.
+        """
+        interner: Interner[Texts] = Interner()
+        interner[(b"",) * len(members)]  # code 0: none of the members
+        decode = _decoder(members)
+        code = np.zeros(events, np.int32)
+        for first, span in zip(self._first_events, self._spans, strict=True):
+            text = self._source.read(*span)
+            try:
+                rows = list(_typed_texts(decode(b"[" + text + b"]"), len(members)))
+            except (msgspec.MsgspecError, RecursionError):
+                rows = list(_loose_texts(self._decoded(text), members))
+            rows = rows[: max(0, events - first)]  # a file that grew since holds no new events
+            code[first : first + len(rows)] = list(map(interner.__getitem__, rows))
+        return Records(code + np.int32(ABSENT), tuple(interner)[1:])
+
+    def _decoded(self, text: bytes) -> list[Any]:
+        try:
+            elements: list[Any] = orjson.loads(b"[" + text + b"]")
+        except orjson.JSONDecodeError:
+            return salvage(text, self.layout, last=True).elements
+        return elements
+
     def _elements(self, chunk: int) -> list[Any]:
         kept = self._kept.get(chunk)
         if kept is None:
-            offset, length = self._spans[chunk]
-            text = self._source.read(offset, length)
-            try:
-                kept = orjson.loads(b"[" + text + b"]")
-            except orjson.JSONDecodeError:
-                kept = salvage(text, self.layout, last=True).elements
+            kept = self._decoded(self._source.read(*self._spans[chunk]))
             self._kept[chunk] = kept
             while len(self._kept) > _KEPT_CHUNKS:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(chunk)
         return kept
+
+
+def _decoder(members: tuple[str, ...]) -> Callable[[bytes], list[Any]]:
+    """Returns a decoder of a list of events that builds nothing but the members' texts."""
+    slots = [f"m{i}" for i in range(len(members))]
+    args = msgspec.defstruct(
+        "Args",
+        [(slot, msgspec.Raw, _NOTHING) for slot in slots],
+        rename=dict(zip(slots, members, strict=True)),
+        gc=False,
+    )
+    event = msgspec.defstruct("Event", [("args", args | None, None)], gc=False)
+    return msgspec.json.Decoder(list[event]).decode  # type: ignore[valid-type]
+
+
+def _typed_texts(events: Iterable[Any], members: int) -> Iterator[Texts]:
+    nothing = (b"",) * members
+    for event in events:
+        args = event.args
+        yield nothing if args is None else tuple(map(bytes, msgspec.structs.astuple(args)))
+
+
+def _loose_texts(elements: Iterable[Any], members: tuple[str, ...]) -> Iterator[Texts]:
+    for element in elements:
+        args = element.get("args") if isinstance(element, dict) else None
+        found = args if isinstance(args, dict) else {}
+        yield tuple(orjson.dumps(found[name]) if name in found else b"" for name in members)
