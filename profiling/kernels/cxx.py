@@ -8,11 +8,15 @@ from typing import NamedTuple
 _OUTER = re.compile(
     r"\(anonymous namespace\)|<unnamed>|operator(?:\(\)|<=>|->|<<|>>|<=|>=|<|>)|->|[<({\[,]|::| "
 )
-# Small balanced groups, such as `(float)`, `<4>` and `{lambda(int)#1}`, count as one token.
+# Balanced groups up to two deep, such as `(float)`, `<a<4>, b>` and `{lambda(int)#1}`, count as one
+# token. No two parts of the pattern can match the same text, so that it runs in linear time.
+_PLAIN = r"[^<>(){}\[\]]*"
+_GROUP = rf"(?:<{_PLAIN}>|\({_PLAIN}\)|\{{lambda\({_PLAIN}\)#[0-9]+\}})"
 _INNER = re.compile(
     r"operator(?:\(\)|<=>|->|<<|>>|<=|>=|<|>)|->|\{lambda\([^<>(){}\[\]]*\)#[0-9]+\}"
-    r"|\([^<>(){}\[\]]*\)|<[^<>(){}\[\]]*>|[<>(){}\[\],]"
+    rf"|\({_PLAIN}(?:{_GROUP}{_PLAIN})*\)|<{_PLAIN}(?:{_GROUP}{_PLAIN})*>|[<>(){{}}\[\],]"
 )
+_QUALIFIERS = re.compile(r"(?:(?:[A-Za-z_]\w*|\(anonymous namespace\))::)+")
 _PAIRS = {">": "<", ")": "(", "}": "{", "]": "["}
 _LITERAL = re.compile(r"(?:\([^()]*\)\s*)?(-?[0-9]+)(?:[uU]?[lL]{0,2}|[lL]{1,2}[uU]?)\Z")
 
@@ -69,6 +73,11 @@ def parse(text: str, start: int, end: int) -> Cxx:
     owners: list[tuple[tuple[int, int], ...] | None] = []
     arguments: tuple[tuple[int, int], ...] | None = None
     begin, name_end, position, stop = start, -1, start, end
+    if plain := _QUALIFIERS.match(text, start, end):
+        words = plain.group()[:-2].split("::")
+        names = ["" if word[0] == "(" else word for word in words]
+        owners = [None] * len(words)
+        begin = position = plain.end()
     open_at = -1
     closed = True
     while closed and (match := _OUTER.search(text, position, end)):
@@ -101,8 +110,8 @@ def parse(text: str, start: int, end: int) -> Cxx:
 
 
 def _component(text: str, start: int, end: int) -> str:
-    word = text[start:end]
-    return "" if word in ("(anonymous namespace)", "<unnamed>") else word.strip()
+    word = text[start:end].strip()
+    return "" if word[:1] in "(<" and word in ("(anonymous namespace)", "<unnamed>") else word
 
 
 def _inside(

@@ -20,18 +20,20 @@ from ptx.profiling.kernels.families import (
     inductor,
     intel,
     libraries,
+    nvjet,
     tensile,
     transfers,
     trtllm,
 )
 from ptx.profiling.kernels.mangled import Mangled, read_mangled
 from ptx.profiling.kernels.model import KernelName
-from ptx.profiling.kernels.reading import MAX_READ, Reading
+from ptx.profiling.kernels.reading import MAX_READ, Reading, Token
 
 _CACHED_LENGTH = 4096
 _CUTLASS_NAME = re.compile(r"cutlass_(?:[0-9]{2,3}_)?(?:wmma_)?(?:simt|[a-z]{0,4}tensorop)_")
 _QUALIFIED = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]{0,40}|<unnamed>|\(anonymous namespace\))::")
 _CXX_SIGNS = re.compile(r"[<(]|::")
+_ARCH_HEADS = ("cudnn_", "trt_", *cublas.ARCH_WORDS)
 _XMMA_CONVOLUTIONS = ("fprop", "dgrad", "wgrad")
 _LITERAL_SIZE = re.compile(r"9GemmShapeILi([0-9]{1,5})ELi([0-9]{1,5})ELi([0-9]{1,5})E")
 _CONV_ITERATOR = re.compile(r"Conv[23]d(Fprop|Dgrad|Wgrad)")
@@ -69,8 +71,6 @@ def _decode(name: str, cut: bool | None) -> KernelName:
         name=name,
         family=reading.family,
         vendor=reading.vendor,
-        short=words.short(reading),
-        category=words.category(reading),
         fields=MappingProxyType(reading.fields),
         spans=MappingProxyType(reading.spans),
         notes=tuple(dict.fromkeys(notes)),
@@ -90,18 +90,26 @@ def _cut_note(name: str, cut: bool | None) -> str:
     return "the name is cut: its last word was not read"
 
 
-_BY_PREFIX = (
-    transfers.read_transfer,
-    collectives.read_collective,
-    tensile.read_tensile,
-    inductor.read_inductor,
-    inductor.read_matmul_ogs,
-    attention.read_mem_efficient,
-    attention.read_cudnn_sdpa,
-    attention.read_cute_dsl,
-    trtllm.read_trtllm_gen,
-    amd.read_miopen,
+_FIRST_LETTERS = (
+    (transfers.read_transfer, "MmHDzC_"),
+    (collectives.read_collective, "hmnr"),
+    (tensile.read_tensile, "C"),
+    (inductor.read_inductor, "t"),
+    (inductor.read_matmul_ogs, "_pm"),
+    (attention.read_mem_efficient, "f"),
+    (attention.read_cudnn_sdpa, "c"),
+    (attention.read_cute_dsl, "k"),
+    (trtllm.read_trtllm_gen, "fbgGB"),
+    (amd.read_miopen, "ibMmgICSOntc"),
 )
+"""The readers of names that a prefix marks, in their order, and how such names start."""
+
+_BY_LETTER = {
+    letter: tuple(read for read, letters in _FIRST_LETTERS if letter in letters)
+    for letter in "".join(letters for _, letters in _FIRST_LETTERS)
+}
+_MODEL_PREFIX = 90
+"""Characters that may stand before the `triton_` of an ahead-of-time compiled model."""
 
 
 def _read(reading: Reading) -> None:
@@ -112,7 +120,7 @@ def _read(reading: Reading) -> None:
         _read_function(reading)
         return
     if name.startswith("nvjet_", start, reading.end):
-        cublas.read_nvjet(reading)
+        nvjet.read_nvjet(reading)
         return
     if name.startswith("_Z", start, reading.end):
         _read_symbol(reading)
@@ -125,12 +133,15 @@ def _read(reading: Reading) -> None:
         return
     if name.startswith("cutlass", start, reading.end) and _read_cutlass_words(reading):
         return
-    if name.startswith(("cudnn_", *cublas.ARCH_WORDS), start, reading.end) and (
+    if name.startswith(_ARCH_HEADS, start, reading.end) and (
         cudnn.read_cudnn_words(reading) or cublas.read_legacy(reading)
     ):
         return
     simd = intel.read_simd(reading)
-    if any(read(reading) for read in _BY_PREFIX) or intel.read_intel(reading, simd):
+    if any(read(reading) for read in _BY_LETTER.get(name[start], ())):
+        return
+    in_model = name.find("_triton_", start, min(reading.end, start + _MODEL_PREFIX)) >= 0
+    if (in_model and inductor.read_inductor(reading)) or intel.read_intel(reading, simd):
         return
     if _CXX_SIGNS.search(name, start, reading.end):
         _read_function(reading)
@@ -151,6 +162,8 @@ def _read_cutlass_words(reading: Reading) -> bool:
 
 def _read_plain(reading: Reading) -> None:
     if ascend.read_ascend(reading) or attention.read_aotriton(reading):
+        return
+    if cudnn.read_generated(reading):
         return
     if not reading.cut:
         whole = Cxx((reading.text,), None, (None,), reading.start, reading.end, reading.end, True)
@@ -235,8 +248,7 @@ def _read_symbol(reading: Reading) -> None:
         _read_mangled_cutlass(reading, first, symbol)
     elif first == "at":
         _read_mangled_aten(reading, cxx, symbol)
-    elif first == "ck_tile" and len(symbol.arguments) > 1:
-        kernel = symbol.arguments[1]
+    elif first == "ck_tile" and (kernel := _first_name(symbol)):
         amd.read_ck_tile(reading, kernel.text, kernel.start, kernel.end)
     elif libraries.read_library(reading, cxx):
         function = _MANGLED_FUNCTION.search(reading.name, symbol.last.end, reading.end)
@@ -249,6 +261,10 @@ def _read_symbol(reading: Reading) -> None:
     elif not (cublas.read_helper(reading, cxx) or cudnn.read_cudnn(reading, cxx)):
         libraries.read_other(reading, cxx)
     reading.notes.append("a mangled symbol: only the names that it spells out were read")
+
+
+def _first_name(symbol: Mangled) -> Token | None:
+    return next((word for word in symbol.arguments if not word.text[:1].isdigit()), None)
 
 
 def _read_mangled_aten(reading: Reading, cxx: Cxx, symbol: Mangled) -> None:

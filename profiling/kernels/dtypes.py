@@ -14,6 +14,7 @@ CXX_TYPES = {
     "c10::Float8_e4m3fn": "e4m3", "c10::Float8_e5m2": "e5m2", "__nv_fp8_e4m3": "e4m3",
     "__nv_fp8_e5m2": "e5m2", "cutlass::float_e4m3_t": "e4m3", "cutlass::float_e5m2_t": "e5m2",
     "cute::float_e4m3_t": "e4m3", "cute::float_e5m2_t": "e5m2",
+    "c10::Float8_e8m0fnu": "ue8m0", "c10::Float4_e2m1fn_x2": "e2m1",
     "c10::Float8_e4m3fnuz": "e4m3fnuz", "c10::Float8_e5m2fnuz": "e5m2fnuz",
     "__hip_fp8_e4m3_fnuz": "e4m3fnuz", "__hip_fp8_e4m3": "e4m3", "__hip_fp8_e5m2": "e5m2",
     "bool": "bool", "char": "i8", "signed char": "i8", "int8_t": "i8", "unsigned char": "u8",
@@ -30,11 +31,11 @@ CXX_TYPES = {
 LIBRARY_TYPES = {
     "f64": "f64", "f32": "f32", "tf32": "tf32", "f16": "f16", "bf16": "bf16", "fp16": "f16",
     "fp32": "f32", "fp64": "f64", "float": "f32", "half": "f16", "double": "f64",
-    "bfloat16": "bf16", "e4m3": "e4m3", "e5m2": "e5m2", "e2m1": "e2m1", "e3m2": "e3m2",
-    "e2m3": "e2m3", "f8": "f8", "fp8": "f8", "i8": "i8", "s8": "i8", "u8": "u8", "int8": "i8",
-    "i32": "i32", "s32": "i32", "u32": "u32", "i64": "i64", "u64": "u64", "i4": "i4", "s4": "i4",
-    "u4": "u4", "b1": "b1", "cf32": "cf32", "cf64": "cf64", "ue4m3": "ue4m3", "ue8m0": "ue8m0",
-    "void": "void", "i16": "i16", "u16": "u16",
+    "bfloat16": "bf16", "e4m3": "e4m3", "e5m2": "e5m2", "e2m1": "e2m1", "f4": "e2m1",
+    "e3m2": "e3m2", "e2m3": "e2m3", "f8": "f8", "fp8": "f8", "i8": "i8", "s8": "i8", "u8": "u8",
+    "int8": "i8", "i32": "i32", "s32": "i32", "u32": "u32", "i64": "i64", "u64": "u64", "i4": "i4",
+    "s4": "i4", "u4": "u4", "b1": "b1", "cf32": "cf32", "cf64": "cf64",
+    "ue4m3": "ue4m3", "ue8m0": "ue8m0", "void": "void", "i16": "i16", "u16": "u16",
 }  # fmt: skip
 """The canonical type of a word in the names of CUTLASS, xmma, cuDNN and MIOpen."""
 

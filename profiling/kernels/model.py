@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from ptx.profiling.kernels.words import sentence
+from ptx.profiling.kernels import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +26,6 @@ class KernelName:
         name: the name as given.
         family: the generator or library template, such as `cublas_nvjet`; `unknown` if none fits.
         vendor: nvidia, amd, intel or ascend; None where the name does not tell.
-        short: at most 34 columns, for tables.
-        category: one letter: G matmul and convolution, A attention, P pointwise, R reduction, norm,
-            softmax and pooling, C copy, cast, cat and gather, M memcpy and memset, X communication,
-            O other.
         fields: the canonical fields and their values.
         spans: where in `name` each field was read, as (start, end).
         notes: what was not understood, not stated or only probable.
@@ -39,18 +36,30 @@ class KernelName:
     name: str
     family: str
     vendor: str | None
-    short: str
-    category: str
     fields: Mapping[str, FieldValue] = field(hash=False)
     spans: Mapping[str, tuple[int, int]] = field(hash=False)
     notes: tuple[str, ...]
     complete: bool
     rule: str
 
+    @cached_property
+    def short(self) -> str:
+        """Returns at most 34 columns, for tables."""
+        return words.short(self)
+
+    @cached_property
+    def category(self) -> str:
+        """Returns one letter for what the kernel does.
+
+        G matmul and convolution, A attention, P pointwise, R reduction, norm, softmax and pooling,
+        C copy, cast, cat and gather, M memcpy and memset, X communication, O other.
+        """
+        return words.category(self)
+
     @property
     def text(self) -> str:
         """Returns one sentence for a reader who does not know the grammar."""
-        return sentence(self)
+        return words.sentence(self)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ MAX_READ = 16384
 
 _DELIMITERS = " \t_:<>(){}[],"
 _LEADING = re.compile(r"\s*(?:(?:void|static|__global__)\s+)*")
+_FIRST_SIGNS = ("void", "static", "__global__", *" \t\n\r\f\v")
 _CLONE = re.compile(r"\s*\[clone [^\]]*\]?\s*\Z")
 
 
@@ -106,18 +107,19 @@ def _clean_range(name: str, cut: bool | None) -> tuple[int, int, bool]:
     if not marked and cut is None and len(name) in CUT_LENGTHS:
         marked = True
     stripped = name[:end].rstrip()
-    for mark in CUT_MARKS:
-        if end == len(name) and stripped.endswith(mark):
-            marked = True
-            stripped = stripped[: -len(mark)]
+    if end == len(name) and stripped.endswith(CUT_MARKS):
+        marked = True
+        for mark in CUT_MARKS:
+            stripped = stripped.removesuffix(mark)
     end = len(stripped)
     if not marked:
         if stripped.endswith("]") and (clone := _CLONE.search(stripped, max(0, end - 200))):
             end = clone.start()
         if name.endswith(".kd", 0, end):
             end -= 3
-    leading = _LEADING.match(name, 0, end)
-    start = leading.end() if leading else 0
+    start = 0
+    if name.startswith(_FIRST_SIGNS) and (leading := _LEADING.match(name, 0, end)):
+        start = leading.end()
     if marked:
         end = max(start, *(name.rfind(sign, start, end) + 1 for sign in _DELIMITERS))
     return start, max(start, end), marked

@@ -59,17 +59,21 @@ _BY_WORD = (
     ("A", frozenset(("attention", "attn", "fmha", "mha", "mla", "prefill", "sage", "sdpa",
                      "pa", "flashattention"))),
     ("X", frozenset(("allreduce", "allgather", "reducescatter", "alltoall", "crossdevice"))),
+    ("G", frozenset(("conv", "conv2d", "convolution", "igemm", "winograd", "matmul", "batchmatmul",
+                     "gemm"))),
     ("C", frozenset(("cache", "kvcache", "copy", "cast", "transpose", "gather", "scatter",
                      "permute", "concat", "cat", "memset", "nhwc", "nchw", "transdata",
                      "im2col", "col2im", "im2d2col", "slice", "index", "embedding"))),
-    ("G", frozenset(("gemm", "matmul", "conv", "conv2d", "moe", "gemv", "mm", "batchmatmul",
-                     "igemm", "winograd"))),
+    ("G", frozenset(("moe", "gemv", "mm"))),
     ("R", frozenset(("norm", "layernorm", "rmsnorm", "softmax", "reduce", "batchnorm", "mean",
-                     "groupnorm", "sum", "max", "min", "argmax", "pool", "rms"))),
+                     "groupnorm", "sum", "max", "min", "argmax", "pool", "rms", "entropy",
+                     "loss"))),
     ("P", frozenset(("add", "mul", "act", "gelu", "silu", "swiglu", "rotary", "rope", "relu",
-                     "sub", "div", "exp", "sigmoid", "dropout", "adam", "adamw", "greater",
+                     "sub", "div", "exp", "quant", "dequant", "quantize", "dequantize",
+                     "sigmoid", "dropout", "adam", "adamw", "greater",
                      "less", "equal", "adds", "muls", "sqrt", "pow", "neg", "fill"))),
 )  # fmt: skip
+_FLASHINFER_ATTENTION = ("BatchDecode", "SingleDecode", "BatchPrefill", "SinglePrefill", "BatchMLA")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 
 
@@ -94,13 +98,18 @@ def category(reading: Read) -> str:
         return _by_words(str(fields.get("kernel", "")), "G")
     if family in _CATEGORIES:
         return _CATEGORIES[family]
-    named = fields.get("kernel") or fields.get("op_type") or fields.get("op") or ""
-    return _by_words(str(named), "O")
+    if fields.get("op") in ("fprop", "dgrad", "wgrad"):
+        return "G"
+    named = str(fields.get("kernel") or fields.get("op_type") or fields.get("op") or "")
+    if family == "flashinfer" and named.startswith(_FLASHINFER_ATTENTION):
+        return "A"
+    return _by_words(named, "O")
 
 
 def _by_words(name: str, otherwise: str) -> str:
     words = {word.lower() for word in _WORD.findall(name[:200])}
     words |= {f"{a}{b}" for a, b in (("all", "reduce"), ("all", "gather"), ("layer", "norm"),
+                                     ("mat", "mul"),
                                      ("cross", "device"), ("reduce", "scatter"))
               if a in words and b in words}  # fmt: skip
     return next((letter for letter, known in _BY_WORD if words & known), otherwise)
@@ -114,10 +123,11 @@ _LABELS = {
     "apex_fused_norm": "apex", "apex_multi_tensor": "apex", "cub_thrust": "cub",
     "onemkl_gemm": "onemkl", "triton_user": "triton",
 }  # fmt: skip
-_FUNCTOR_ENDS = re.compile(
-    r"(?:_kernel_cuda|_cuda_kernel|_kernel_impl|_cuda_out|CUDAKernelImpl|KernelImpl(?:Internal)?"
-    r"|_kernel|_functor|Functor[0-9]?|Ops|_cuda|_impl)\Z"
-)
+_FUNCTOR_ENDS = (
+    "_kernel_cuda", "_cuda_kernel", "_kernel_impl", "_cuda_out", "CUDAKernelImpl", "KernelImpl",
+    "KernelImplInternal", "_kernel", "_functor", "Functor", "Ops", "_cuda", "_impl",
+    *(f"Functor{digit}" for digit in range(10)),
+)  # fmt: skip
 _FUNCTOR_HEADS = re.compile(r"(?:CUDAFunctor(?:OnSelf|OnOther)?_|direct_)")
 _SHORT_OPS = {"_to_copy": "cast", "native_layer_norm": "layer_norm"}
 
@@ -149,10 +159,12 @@ def cut_middle(text: str, columns: int = SHORT_COLUMNS) -> str:
 
 def operator_word(functor: str) -> str:
     """Returns the operator that a functor's name stands for: `MulFunctor` is mul."""
-    word = _FUNCTOR_HEADS.sub("", functor, count=1)
+    head = _FUNCTOR_HEADS.match(functor)
+    word = functor[head.end() :] if head else functor
     for _ in range(2):
-        shorter = _FUNCTOR_ENDS.sub("", word)
-        word = shorter or word
+        if word.endswith(_FUNCTOR_ENDS):
+            ending = next(ending for ending in _FUNCTOR_ENDS if word.endswith(ending))
+            word = word[: -len(ending)] or word
     return word[:1].lower() + word[1:] if word[1:2].islower() or len(word) == 1 else word
 
 

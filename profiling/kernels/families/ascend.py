@@ -18,6 +18,7 @@ _NUMBERED = re.compile(r"([A-Z][a-z][A-Za-z]*?(?:V[2-9])?)([0-9]{1,6})\Z")
 _UNCLEAR = re.compile(r"[0-9]D|V1[0-9]*\Z")
 _TRANS = re.compile(r"trans_([A-Z][A-Za-z]*)_([0-9]{1,6})(_MemSet)?\Z")
 _FORMATS = re.compile(r"([A-Z][A-Za-z0-9]*)_(?:ND|NZ|NCHW|NHWC|NC1HWC0|FRACTAL_[A-Z]+)_")
+_CLEARS = re.compile(r"[A-Z][A-Za-z0-9]*_(MemSet)\Z")
 _DYNAMIC = frozenset(
     ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceAll", "ReduceAny",
      "StridedSlice")
@@ -38,6 +39,11 @@ def read_ascend(reading: Reading) -> bool:
         return True
     if reading.cut or not name[start : start + 1].isupper():
         return False
+    if clear := _CLEARS.match(name, start, end):
+        reading.be("ascend_static", "ascend", _RULE)
+        reading.put("op_type", "MemSet", *clear.span(1))
+        reading.notes.append("clears the output before an operator that adds to it")
+        return True
     words = reading.words()
     if (
         len(words) == 3

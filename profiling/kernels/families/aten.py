@@ -57,14 +57,15 @@ _GROUPS = tuple(
          r"max_pool|avg_pool|adaptive_?(?:average|avg|max)_?pool|adaptive[aA]verage|fractional_"
          r"|atomic_adaptive|max_unpool|MaxUnpool|maxpool"),
         ("aten_upsample", r"upsample|nearest|bicubic|trilinear|bilinear"),
-        ("aten_loss", r"nll_loss|ctc_loss|[mM]ulti[mM]argin|MultiLabel|cross_entropy"),
+        ("aten_loss",
+         r"nll_loss|cunn_ClassNLL|ctc_loss|[mM]ulti[mM]argin|MultiLabel|cross_entropy"),
         ("aten_reduce", r"reduce_kernel\Z"),
     )
 )  # fmt: skip
 
 BARE_NAMES = re.compile(
     r"softmax_warp_(?:forward|backward)\Z|indexing_backward_kernel|elementwise_kernel_with_index\Z"
-    r"|compute_cuda_kernel\Z|cunn_SoftMax|index(?:Select|Func)(?:Large|Small)Index\Z"
+    r"|compute_cuda_kernel\Z|cunn_SoftMax|cunn_ClassNLLCriterion_|index(?:Select|Func)(?:Large|Small)Index\Z"
 )
 """Functions of ATen that stand in a bare anonymous namespace or in none."""
 

@@ -26,7 +26,7 @@ _FMHA = re.compile(
     r"fmha_cutlass([FB])_([a-z0-9]+)_(aligned|notaligned)_([0-9]{1,5})x([0-9]{1,5})_"
 )
 _SDPA = re.compile(
-    r"cudnn_generated_(?:fort|oss)_native_sdpa_(sm[0-9]{2,3}[af]?)_flash_(fprop|bprop)_"
+    r"cudnn_generated_(?:fort|oss)_(?:native_)?sdpa_(sm[0-9]{2,3}[af]?)_flash_(fprop|bprop)_"
 )
 _TRIPLE = re.compile(r"[0-9]{1,6}x[0-9]{1,6}x[0-9]{1,6}\Z")
 

@@ -55,7 +55,7 @@ def read_collective(reading: Reading) -> bool:
         _read_hccl(reading)
     elif name.startswith("mscclKernel_", start):
         _read_msccl(reading)
-    elif name.startswith("ncclSymkDevKernel_", start):
+    elif name.startswith(("ncclSymkDevKernel_", "ncclSymDevKernel_"), start):
         _read_symmetric(reading)
     elif name.startswith(("ncclDevKernel_", "ncclKernel_"), start):
         _read_nccl(reading)
@@ -72,7 +72,9 @@ def read_collective(reading: Reading) -> bool:
         if old.group(1) in _REDUCING and old.group(5) in _TYPES:
             reading.put("redop", old.group(4), *old.span(4))
             reading.put("dtype", _TYPES[old.group(5)], *old.span(5))
-    elif name.startswith(("nccl", "rccl"), start):
+    elif name.startswith("rccl", start):
+        reading.be("rccl", "amd", "ROCm/rccl src/device")
+    elif name.startswith("nccl", start):
         reading.be("nccl", "nvidia", _RULE)
     else:
         return False

@@ -1,7 +1,8 @@
-"""cuBLAS: nvjet, the legacy names, xmma, and the helper kernels around a matrix product.
+"""cuBLAS: the legacy names, xmma, and the helper kernels around a matrix product.
 
-Sources: nvjet and the layout letters were measured in traces, against operand strides, types and
-grids; NVIDIA/PyProf prof/tc.py has the marks of tensor cores; the rest fits every name seen.
+Sources: layout letters were measured in traces against operand strides, xmma against what cuBLASLt
+says of each algorithm (scripts/name_experiments.py); NVIDIA/PyProf prof/tc.py has the marks of
+tensor cores; the rest fits every name seen.
 """
 
 from __future__ import annotations
@@ -16,15 +17,8 @@ if TYPE_CHECKING:
     from ptx.profiling.kernels.cxx import Cxx
     from ptx.profiling.kernels.reading import Reading
 
-_NVJET_LETTERS = {
-    "h": "f16", "t": "bf16", "s": "f32", "q": "e4m3", "r": "e5m2", "o": "e2m1", "d": "f64",
-}  # fmt: skip
 _PAIR = re.compile(r"([0-9]{1,6})x([0-9]{1,6})\Z")
 _TRIPLE = re.compile(r"([0-9]{1,6})x([0-9]{1,6})x([0-9]{1,6})\Z")
-_ARCH = re.compile(r"sm([0-9]{2,3}[af]?)\Z")
-_NVJET_OPS = re.compile(r"[NT]{3}\Z")
-_NVJET_VECTOR = re.compile(r"([AB])vec([0-9]{1,4})([A-Z0-9]+)\Z")
-_BETA = {"bz": "zero", "bx": "nonzero"}
 _LAYOUT = re.compile(r"[nt]{2}\Z")
 
 ARCH_WORDS = ("maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell")
@@ -38,7 +32,7 @@ INSTRUCTIONS = {
 
 _XMMA_WORDS = frozenset(
     ("execute", "kernel", "cublas", "cudnn", "infer", "train", "trt", "5x", "", "k", "off", "on",
-     "split", "n", "t", "by", "fusion", "tactic", "vect", "c", "32", "16", "8", "4",
+     "split", "n", "t", "by", "fusion", "tactic", "vect", "c", "32", "16", "8", "4", "aux",
      *LIBRARY_TYPES)
 )  # fmt: skip
 """Words of xmma names that say nothing more, or that are read together with their neighbours."""
@@ -49,88 +43,11 @@ _XMMA_SHAPES = re.compile(
 XMMA = re.compile(r"sm([0-9]{2,3}[af]?)_xmma_([a-z]+)_")
 
 
-def read_nvjet(reading: Reading) -> None:
-    """Reads `nvjet_[<arch>_]<types>_<M>x<N>_<K>x<S>_<CM>x<CN>_..._<xyz>`."""
-    reading.be("cublas_nvjet", "nvidia", "measured in traces with operand strides, types and grids")
-    words = reading.words()[1:]
-    if words and (arch := _ARCH.match(words[0].text)):
-        reading.take("arch", f"sm_{arch.group(1)}", words[0])
-        words = words[1:]
-    if not words:
-        return
-    _nvjet_types(reading, words[0])
-    sizes = 0
-    epilogue: list[Token] = []
-    reading.put("tensor_core", True, reading.start, reading.start + len("nvjet"))
-    for index, word in enumerate(words[1:]):
-        text = word.text
-        pair = _PAIR.match(text)
-        if pair and sizes < 3 and index == sizes:
-            first, second = int(pair.group(1)), int(pair.group(2))
-            if sizes == 0:
-                reading.take("tile_m", first, word)
-                reading.take("tile_n", second, word)
-            elif sizes == 1:
-                reading.take("tile_k", first, word)
-                reading.take("stages", second, word)
-            else:
-                reading.take("cluster", f"{first}x{second}", word)
-            sizes += 1
-        elif text == "2cta":
-            reading.take("two_cta", True, word)
-        elif text in _BETA:
-            reading.take("beta", _BETA[text], word)
-        elif text in ("coopA", "coopB"):
-            reading.take("coop", text[-1], word)
-        elif text == "splitK":
-            reading.take("split_k", True, word)
-        elif text in ("bias", "relu", "gelu", "aux"):
-            epilogue.append(word)
-        elif vector := _NVJET_VECTOR.match(text):
-            operand, block, kind = vector.groups()
-            reading.take(f"scale_{operand.lower()}", f"{kind.lower()} per {block}", word)
-        elif _NVJET_OPS.match(text) and index == len(words) - 2:
-            reading.take("layout", text[:2].lower(), word)
-        elif text == "badd":
-            reading.notes.append("badd: the product is added to what C holds (probably)")
-        elif text in ("h", "v"):
-            reading.notes.append(f"{text}: order in which tiles are visited (probably)")
-        elif text.startswith("algo"):
-            reading.notes.append(
-                f"{text}: seen only without fast accumulation of 8-bit products (probably that)"
-            )
-        else:
-            reading.leave_unread(text)
-    if epilogue and not reading.cut:
-        start, end = epilogue[0].start, epilogue[-1].end
-        reading.put("epilogue", tuple(word.text for word in epilogue), start, end)
-
-
-def _nvjet_types(reading: Reading, word: Token) -> None:
-    letters = [_NVJET_LETTERS.get(letter) for letter in word.text]
-    keys: tuple[str, ...]
-    if len(letters) == 3:
-        keys = ("dtype_a", "dtype_acc", "dtype_out")
-    elif len(letters) == 5:
-        keys = ("dtype_a", "dtype_b", "dtype_c", "dtype_acc", "dtype_out")
-    else:
-        reading.leave_unread(word.text)
-        return
-    for offset, (key, letter) in enumerate(zip(keys, letters, strict=True)):
-        at = word.start + offset
-        if letter is None:
-            reading.leave_unread(word.text[offset])
-            continue
-        # Five letters: which of the middle ones is C and which the compute type is inferred.
-        if key != "dtype_c":
-            reading.put(key, letter, at, at + 1)
-        if key == "dtype_a" and len(letters) == 3:
-            reading.put("dtype_b", letter, at, at + 1)
-
-
 def read_legacy(reading: Reading) -> bool:
     """Reads `<arch>_[<out>_]<acc>[<mma>]gemm_[<in>_]<M>x<N>_..._<layout>`; False if it is none."""
     words = reading.words()
+    if words[0].text == "trt":
+        words = words[1:]
     at = next((i for i in (1, 2) if i < len(words) and _LEGACY_GEMM.match(words[i].text)), None)
     if at is None:
         return False
@@ -206,6 +123,8 @@ def read_xmma_gemm(reading: Reading) -> None:
     read_xmma_words(reading, words[3:])
     reading.take("arch", f"sm_{words[0].text[2:]}", words[0])
     reading.take("op", words[2].text, words[2])
+    if reading.fields.get("tile_m") != reading.fields.get("tile_n"):
+        reading.notes.append("tilesize: M and N are those of torch, not of the BLAS view")
 
 
 def read_xmma_words(reading: Reading, words: list[Token]) -> None:
@@ -233,6 +152,10 @@ def read_xmma_words(reading: Reading, words: list[Token]) -> None:
         elif text.startswith("warpgroupsize") and _TRIPLE.match(text[13:]):
             reading.take("warpgroups", text[13:], word)
             reading.take("tensor_core", True, word)
+        elif text.startswith("cgasize") and _TRIPLE.match(text[7:]):
+            reading.take("cluster", text[7:], word)
+        elif text in ("dgelu", "drelu", "bias") and pairs == 2:
+            reading.take("epilogue", (text,), word)
         elif text.startswith("warpsize") and _TRIPLE.match(text[8:]):
             reading.take("warps", text[8:], word)
         elif text.startswith("tensor") and _TRIPLE.match(text[6:]):
@@ -246,7 +169,8 @@ def read_xmma_words(reading: Reading, words: list[Token]) -> None:
         elif text.startswith("aligna") and text[6:].isascii() and text[6:].isdigit():
             reading.take("alignment", int(text[6:][:6]), word)
         elif text == "segment":
-            reading.notes.append("segment_k: K split into segments, on or off (probably)")
+            if [w.text for w in words[index + 1 : index + 3]] == ["k", "on"]:
+                reading.notes.append("segment_k_on: K is split over CTAs")
         elif pairs == 2 and text not in _XMMA_WORDS and not _XMMA_SHAPES.match(text):
             reading.leave_unread(text)
 
@@ -255,11 +179,14 @@ _GEMV = re.compile(r"gemv2([TN])_kernel")
 _SMALL = re.compile(r"gemmSN_([NT]{2})_kernel")
 _AUX_OPS = (
     ("gemvNSP", "gemv"), ("gemv", "gemv"), ("gemmSN", "gemm"), ("gemmk1", "gemm"),
-    ("sgemm_largek", "gemm"), ("dot_kernel", "dot"), ("reduce_1Block_kernel", "dot"),
+    ("sgemm_largek", "gemm"), ("cgemm_largek", "gemm"), ("dgemm_largek", "gemm"),
+    ("zgemm_largek", "gemm"), ("dot_kernel", "dot"), ("reduce_1Block_kernel", "dot"),
     ("scal_kernel", "scal"), ("splitKreduce_kernel", "splitk_reduce"), ("axpy_kernel", "axpy"),
     ("nrm2_kernel", "nrm2"), ("asum_kernel", "asum"), ("iamax_kernel", "iamax"),
-    ("copy_kernel", "copy"), ("trsm", "trsm"), ("ger_kernel", "ger"), ("syrk", "syrk"),
+    ("copy_kernel", "copy"), ("batch_trsm", "trsm"),
+    ("transpose_readWrite", "transpose"), ("trsm", "trsm"), ("ger_kernel", "ger"), ("syrk", "syrk"),
 )  # fmt: skip
+_AUX_PREFIXES = tuple(prefix for prefix, _ in _AUX_OPS)
 
 
 def read_helper(reading: Reading, cxx: Cxx) -> bool:
@@ -271,9 +198,17 @@ def read_helper(reading: Reading, cxx: Cxx) -> bool:
         reading.put("kernel", "gemvx::kernel", cxx.name_end - len("gemvx::kernel"), cxx.name_end)
         reading.take("op", "gemv", spot)
         return True
-    op = next((op for prefix, op in _AUX_OPS if name.startswith(prefix)), None)
+    op = None
+    if name.startswith(_AUX_PREFIXES):
+        op = next(op for prefix, op in _AUX_OPS if name.startswith(prefix))
     owned = cxx.names[0] in ("cublasLt", "cublas", "internal")
     if op is None or not (len(cxx.names) == 1 or owned):
+        if cxx.path.startswith("cutlass1x::"):
+            reading.be("cublas_aux", "nvidia", "launched by cuBLASLt: scripts/name_experiments.py")
+            reading.take("kernel", name, spot)
+            if name.startswith("gemm"):
+                reading.take("op", "gemm", spot)
+            return True
         if cxx.path.startswith(("cublasLt::", "epilogue::impl::")):
             reading.be("cublas_aux", "nvidia", "namespaces of cuBLASLt")
             reading.take("kernel", name, spot)

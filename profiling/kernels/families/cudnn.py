@@ -109,7 +109,8 @@ _BARE_CONV = re.compile(
     r"|conv2d_c1_k1|dgrad_engine\Z|dgrad2d|im2col4d_kernel\Z"
 )
 _BARE_AUX = re.compile(
-    r"fft[12]d_[rc]2[rc]|flip_filter\Z|compute_gemm_pointers\Z|nchwToNhwc|n(?:hwc|chw)AddPadding"
+    r"fft[12]d_[rc]2[rc]|flip_filter\Z|compute_gemm_pointers\Z|nchwToNhwc|n(?:hwc|chw)AddPadding|nhwcToNchw"
+    r"|pointwise_mult_and_sum_complex\Z"
 )
 
 
@@ -142,6 +143,28 @@ def read_cudnn(reading: Reading, cxx: Cxx) -> bool:
     elif name in ("nchwToNhwcKernel", "nhwcToNchwKernel"):
         reading.notes.append("changes the memory layout around a convolution: channels_last input "
                              "may save it")  # fmt: skip
+    return True
+
+
+_GENERATED = re.compile(r"cudnn_generated_[a-z]{1,12}_(?:native_)?(sm[0-9]{2,3}[af]?)_([A-Za-z]+)")
+_GENERATED_OPS = {"convFwd": "fprop", "convDgrad": "dgrad", "convWgrad": "wgrad"}
+
+
+def read_generated(reading: Reading) -> bool:
+    """Reads `cudnn_generated_<engine>_<sm>_<op>_...` and other bare names that start with cudnn."""
+    if not reading.name.startswith("cudnn", reading.start, reading.end):
+        return False
+    match = _GENERATED.match(reading.name, reading.start, reading.end)
+    if reading.cut and not match:
+        return False
+    reading.be("cudnn_aux", "nvidia", _RULE)
+    if match:
+        reading.put("arch", f"sm_{match.group(1)[2:]}", *match.span(1))
+        if op := _GENERATED_OPS.get(match.group(2)):
+            reading.family = "cudnn_conv"
+            reading.put("op", op, *match.span(2))
+    else:
+        reading.put("kernel", reading.text, reading.start, reading.end)
     return True
 
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 _RULE = "NVIDIA/cutlass python/cutlass_library"
 _CLASSES = ("simt", "tensorop", "sptensorop", "bstensorop", "bssptensorop")
 _KIND = re.compile(
-    r"(g?)([shdicz])([0-9]{0,6})(tf32|f16|bf16|i8)?(gemm|fprop|dgrad|wgrad|symm|syrk|trmm|gemv)\Z"
+    r"(g?)([shdicz])([0-9]{0,6})(tf32|f16|bf16|i8)?(spgemm|gemm|fprop|dgrad|wgrad|symm|syrk|trmm|gemv)\Z"
 )
-_KIND3 = re.compile(r"(?:([shdicz])([0-9]{1,4}x[0-9]{1,4}x[0-9]{1,4}))?(tf32)?(gemm|conv)\Z")
+_KIND3 = re.compile(
+    r"(?:[shdicz]([0-9]{1,4}x[0-9]{1,4}x[0-9]{1,4})?)?(tf32)?(?:sp)?(?:gemm|conv)\Z"
+)
 _PAIR = re.compile(r"([0-9]{1,6})x([0-9]{1,6})\Z")
 _TRIPLE = re.compile(r"([0-9]{1,6})x([0-9]{1,6})x([0-9]{1,6})\Z")
 _LAYOUT = re.compile(r"([nt])([nt])\Z")
@@ -30,6 +32,8 @@ _SCHEDULE_WORDS = frozenset(
     ("k", "epi", "fp8", "1sm", "q", "o", "vs16", "vs32", "ultra", "nopf", "tmapf", "cvt", "scl",
      "sclzr", "shfl", "unspecialized", "cpasync", "")
 )  # fmt: skip
+_KIND_WORDS = frozenset(("block", "scaled", "blockwise", "grouped", "moe", "array"))
+"""Words between the kind of a 3.x name and its types; the types tell the scales."""
 _ITERATORS = {"analytic", "optimized", "fixed", "few"}
 _EPILOGUES = {"relu", "gelu", "sigmoid", "silu", "tanh", "hardswish"}
 _SCALED = re.compile(r"([a-z0-9]{1,12})x([a-z0-9]{1,12})\Z")
@@ -63,7 +67,7 @@ def read_cutlass2(reading: Reading, owner: str = "") -> None:
             reading.leave_unread(word.text)
         return
     gemm = words[position]
-    op = kind.group(5)
+    op = kind.group(5).removeprefix("sp")
     reading.take("op", op, gemm)
     if op in ("fprop", "dgrad", "wgrad") or "cudnn" in owner:
         reading.family = "cudnn_conv"
@@ -108,7 +112,7 @@ def _read_rest(
             reading.take("alignment", int(align.group(1)), word)
         elif text in ("splitk", "parallel", "serial") and sizes:
             reading.take("split_k", True, word)
-        elif text not in ("unity", "stride", "channels", "strided"):
+        elif text not in ("unity", "stride", "channels", "strided", "forwardCompat", "grouped"):
             reading.leave_unread(text)
 
 
@@ -136,11 +140,13 @@ def read_cutlass3(reading: Reading) -> None:
         position += 1
     if position >= len(words) or not (kind := _KIND3.match(words[position].text)):
         return
+    if kind.group(1):
+        reading.take("instr", kind.group(1), words[position])
     if kind.group(2):
-        reading.take("instr", kind.group(2), words[position])
-    if kind.group(3):
-        reading.take("dtype_math", kind.group(3), words[position])
+        reading.take("dtype_math", kind.group(2), words[position])
     position += 1
+    while position < len(words) and words[position].text in _KIND_WORDS:
+        position += 1
     for key in ("dtype_a", "dtype_b", "dtype_acc", "dtype_c", "dtype_out"):
         if position < len(words) and _put_type3(reading, key, words[position]):
             position += 1
@@ -166,6 +172,7 @@ def _put_type3(reading: Reading, key: str, word: Token) -> bool:
 
 def _read_rest3(reading: Reading, words: list[Token]) -> None:
     shapes = 0
+    supported: list[Token] = []
     for index, word in enumerate(words):
         text = word.text
         shape = _TRIPLE.match(text)
@@ -198,5 +205,13 @@ def _read_rest3(reading: Reading, words: list[Token]) -> None:
             reading.notes.append("2sm: the tile is that of a pair of CTAs")
         elif text == "stream" and index + 1 < len(words) and words[index + 1].text == "k":
             reading.put("stream_k", True, word.start, words[index + 1].end)
-        elif text not in _SCHEDULE_WORDS:
+        elif text == "bias" or text in _EPILOGUES:
+            supported.append(word)
+        elif text not in _SCHEDULE_WORDS and not (
+            words[index - 1].text == "bias" and text in LIBRARY_TYPES
+        ):
             reading.leave_unread(text)
+    if supported and not reading.cut:
+        names = tuple(word.text for word in supported)
+        reading.put("epilogue_supported", names, supported[0].start, supported[-1].end)
+        reading.notes.append(f"{names[0]}: the kernel can apply it; plain products launch it too")

@@ -22,6 +22,10 @@ _ONEDNN = {
 }  # fmt: skip
 
 
+_GENERATION = re.compile(r"(?:gen(?:9|11|12lp)|xe(?:2|3|_hp[cg]?|_lp)?)_[a-z0-9_]+\Z")
+"""Kernels that oneDNN writes for one generation of GPUs."""
+
+
 def read_simd(reading: Reading) -> bool:
     """Reads and strips `[SIMD32 {groups} {size}]`, which unitrace adds; says if it was there."""
     at = reading.name.find("[SIMD", reading.start, reading.end)
@@ -41,10 +45,16 @@ def read_intel(reading: Reading, simd: bool) -> bool:
         reading.put("dtype_a", BLAS_LETTERS[mkl.group(1)], *mkl.span(1))
         reading.put("layout", mkl.group(2), *mkl.span(2))
         return True
+    if not reading.cut and _GENERATION.match(name, start, end) and name[start:end] not in _ONEDNN:
+        reading.be("onednn", "intel", "uxlfoundation/oneDNN src/gpu/intel")
+        reading.put("kernel", name[start:end], start, end)
+        return True
     if not reading.cut and name[start:end] in _ONEDNN:
         reading.be("onednn", "intel", "uxlfoundation/oneDNN src/gpu/intel")
         reading.put("op", _ONEDNN[name[start:end]], start, end)
         reading.notes.append("a fixed name: it states no type, tile or layout")
+        if name.startswith("gemm_kernel", start, end):
+            reading.notes.append("on other GPUs than Intel's it is a Triton kernel of a user's")
         return True
     if name.startswith("zeCommandList", start, end):
         reading.be("level_zero_other", "intel", "oneapi-src/level-zero command names")

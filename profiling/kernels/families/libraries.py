@@ -22,7 +22,8 @@ _NAMESPACES = (
     (("flashinfer",), "flashinfer", "nvidia"), (("deep_gemm",), "deepgemm", "nvidia"),
     (("deep_ep",), "deepep", "nvidia"), (("fbgemm_gpu",), "fbgemm", None),
     (("tensorrt_llm",), "trtllm", "nvidia"), (("layer_norm",), "apex_fused_norm", "nvidia"),
-    (("transformer_engine",), "transformer_engine", "nvidia"), (("marlin",), "marlin", "nvidia"),
+    (("transformer_engine",), "transformer_engine", "nvidia"),
+    (("marlin", "marlin_moe_wna16"), "marlin", "nvidia"),
     (("cusparse",), "cusparse", "nvidia"), (("cusolver",), "cusolver", "nvidia"),
     (("nvshmem", "nvshmemi"), "nvshmem", "nvidia"), (("aiter",), "aiter", "amd"),
 )  # fmt: skip
@@ -31,7 +32,7 @@ _BARE = (
                 r"|invert_permute|permute_(?:[12]d|indices|embeddings|sequence)_|jagged_"
                 r"|int_nbit_split_embedding|lxu_cache_|linearize_(?:cache|index)_|block_bucketize_"),
      "fbgemm", None),
-    (re.compile(r"(?:void_)?magma_"), "magma", "nvidia"),
+    (re.compile(r"(?:void_)?magma(?:blas)?_"), "magma", "nvidia"),
     (re.compile(r"(?:regular|vector|composite_2way|composite|real_complex)_fft\Z|spRealComplex|"
                 r"spVector|spRadix|dpVector|dpRadix|dpRealComplex|postprocess_kernel\Z|"
                 r"preprocess_kernel\Z|regular_bluestein_fft\Z|bluestein_"), "cufft", "nvidia"),
@@ -80,8 +81,9 @@ def read_library(reading: Reading, cxx: Cxx) -> bool:
         read_ck(reading, names, spot)
         return True
     if names[0] == "ck_tile":
-        arguments = cxx.arguments or ()
-        inner = parse(reading.name, *arguments[1]) if len(arguments) > 1 else None
+        # Numbers come first: threads, and in newer releases blocks.
+        spans = (s for s in cxx.arguments or () if literal(reading.name[slice(*s)]) is None)
+        inner = parse(reading.name, *span) if (span := next(spans, None)) else None
         read_ck_tile(
             reading, inner.name if inner else "", *((inner.name_start, inner.name_end) if inner
                                                     else (spot.start, spot.end)),

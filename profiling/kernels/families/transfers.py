@@ -50,6 +50,9 @@ def read_transfer(reading: Reading) -> bool:
         if amount := _BYTES.search(name, level_zero.end(), min(end, level_zero.end() + 40)):
             reading.put("bytes", int(amount.group(1)), *amount.span(1))
         return True
+    if name[start : reading.end] in ("MEMCPY_ASYNC", "SDMA"):
+        reading.be("memcpy", "ascend", "names in traces of Ascend's run-time")
+        return True
     if moved := _ROCTRACER.match(name, start, end):
         reading.be("memcpy", "amd", "ROCm/roctracer operation names")
         way = f"{moved.group(1)[0]}to{moved.group(2)[0]}"
