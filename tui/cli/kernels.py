@@ -1,4 +1,4 @@
-"""`ptx kernels`: device activities, summed by name or one by one."""
+"""`ptx kernels`: device activities, summed by name or by what names state, or one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from ptx.tui.cli._load import (
     add_file_argument,
+    add_filter_argument,
     add_json_argument,
+    add_limit_argument,
     add_step_argument,
     load_structure,
     print_lines,
@@ -15,12 +17,17 @@ from ptx.tui.cli._load import (
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from ptx.profiling.analysis.kernel_groups import KernelGroup
     from ptx.profiling.structure.structure import Structure
 
+# As in kernel_groups.GROUPINGS, which the parser does not load: `--help` must stay light.
+_GROUPINGS = ("family", "dtype", "tensor-core", "category")
+_NOT_STATED = "not stated"
 _SORTS = ("gpu", "calls", "name", "start")
 
 
@@ -34,16 +41,23 @@ class KernelsCommand:
         """Adds the command's arguments."""
         add_file_argument(parser)
         add_step_argument(parser)
-        parser.add_argument(
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument(
             "--each", action="store_true", help="one line an activity, in start order"
         )
-        parser.add_argument("--filter", metavar="TEXT", help="only names that hold TEXT")
+        form.add_argument(
+            "--group-by",
+            choices=_GROUPINGS,
+            help="a row for each family, type of the inputs, use of tensor cores or category, as "
+            "far as the names state it",
+        )
+        add_filter_argument(parser)
         parser.add_argument(
             "--sort",
             choices=_SORTS,
-            help="gpu (the default; with --each: start), calls or name",
+            help="gpu (the default; with --each: start), calls, name, or start with --each",
         )
-        parser.add_argument("--limit", type=int, metavar="N", help="only the first N rows")
+        add_limit_argument(parser)
         add_json_argument(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -53,13 +67,25 @@ class KernelsCommand:
             select_activities,
         )
 
+        _check(args)
         structure = load_structure(args.file)
         rows = select_activities(structure, step=find_step(structure, args.step), text=args.filter)
         if args.each:
             _print_each(structure, rows, args)
+        elif args.group_by:
+            _print_groups(structure, rows, args)
         else:
             _print_totals(structure, rows, args)
         return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from ptx.profiling.errors import UsageError
+
+    if args.each and args.sort == "calls":
+        raise UsageError("a single activity has no calls", hint="sort by start, gpu or name")
+    if not args.each and args.sort == "start":
+        raise UsageError("a sum has no start", hint="--each lists activities by start")
 
 
 def _print_each(structure: Structure, rows: NDArray[np.intp], args: argparse.Namespace) -> None:
@@ -94,6 +120,52 @@ def _print_totals(structure: Structure, rows: NDArray[np.intp], args: argparse.N
         from ptx.profiling.report.text import kernel_table
 
         print_lines(kernel_table(totals, whole_ns))
+
+
+def _print_groups(structure: Structure, rows: NDArray[np.intp], args: argparse.Namespace) -> None:
+    from ptx.profiling.analysis.kernel_groups import kernel_groups, sort_kernel_groups
+
+    groups = kernel_groups(structure, rows, args.group_by)
+    whole_ns = sum(group.gpu_sum_ns for group in groups)
+    groups = sort_kernel_groups(groups, args.sort or "gpu")[: args.limit]
+    if args.json:
+        from ptx.profiling.report.documents import envelope
+        from ptx.profiling.report.encode import encode_stream
+
+        head = {**envelope(structure, "ptx.kernels/1"), "group_by": args.group_by}
+        write_json(encode_stream(head, "rows", (_document(g, whole_ns) for g in groups)))
+    else:
+        print_lines(_group_table(groups, whole_ns, args.group_by))
+
+
+def _document(group: KernelGroup, whole_ns: int) -> dict[str, object]:
+    return {
+        "group": group.label,
+        "names": group.kinds,
+        "calls": group.calls,
+        "gpu_sum_ns": group.gpu_sum_ns,
+        "share": group.gpu_sum_ns / whole_ns if whole_ns else None,
+    }
+
+
+def _group_table(groups: list[KernelGroup], whole_ns: int, by: str) -> Iterator[str]:
+    from ptx.profiling.report.table import Column, table
+    from ptx.profiling.report.units import format_count, format_ns, format_share
+
+    headings = (Column("n"), Column("names"), Column("GPU"), Column("%"), Column(by, left=True))
+    return table(
+        headings,
+        (
+            (
+                format_count(group.calls),
+                format_count(group.kinds),
+                format_ns(group.gpu_sum_ns),
+                format_share(group.gpu_sum_ns, whole_ns),
+                _NOT_STATED if group.label is None else group.label,
+            )
+            for group in groups
+        ),
+    )
 
 
 COMMAND = KernelsCommand()
