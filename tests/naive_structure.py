@@ -134,7 +134,9 @@ def _launch(events: list[Any], start: dict[int, int], activity: int) -> int:
         for i, e in enumerate(events)
         if e["cat"] == "cuda_runtime" and e.get("args", {}).get("correlation") == wanted
     ]
-    return max(calls)[2] if calls else -1
+    # a number that comes back later: the last launch before the activity
+    before = [call for call in calls if call[0] and call[1] <= start[activity]]
+    return max(before or calls)[2] if calls else -1
 
 
 def _ns(us: object) -> int:

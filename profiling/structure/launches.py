@@ -36,7 +36,8 @@ def launch_of(table: EventTable, activities: NDArray[np.int32]) -> NDArray[np.in
     The correlation alone decides: in files of 2022 to 2024 the `External id` of a device event is
     the correlation number and can equal the id of an unrelated op. Several activities may share
     one launch (a graph). Should several calls carry one correlation, the call that by its name
-    enqueues work is taken, then the last to start: the innermost.
+    enqueues work is taken, then the last to start: the innermost. Where a number comes back later
+    (several processes in one file, a counter that wrapped), that is the last before the activity.
     """
     out = np.full(len(activities), ABSENT, np.int32)
     calls = table.of_kind(Kind.RUNTIME)
@@ -59,7 +60,32 @@ def launch_of(table: EventTable, activities: NDArray[np.int32]) -> NDArray[np.in
         hit = (slot >= 0) & (sorted_ids[slot] == wanted)
         out[hit] = calls[order[slot[hit]]]
     out[wanted == ABSENT] = ABSENT
+    _settle_repeated(table, activities, calls[enqueues(table.names)[table.name[calls]]], out)
     return out
+
+
+def _settle_repeated(
+    table: EventTable,
+    activities: NDArray[np.int32],
+    calls: NDArray[np.int32],
+    launch: NDArray[np.int32],
+) -> None:
+    """Gives activities whose correlation several calls carry the last call before them, in place.
+
+    One that precedes them all (clock skew) keeps the call that it has.
+    """
+    ids, times = np.unique(table.correlation[calls], return_counts=True)
+    asking = np.flatnonzero(np.isin(table.correlation[activities], ids[times > 1]))
+    if not len(asking):
+        return
+    events = np.concatenate((calls, activities[asking]))
+    is_call = np.arange(len(events)) < len(calls)
+    number = table.correlation[events]
+    order = np.lexsort((~is_call, table.start_ns[events], number))
+    last = np.maximum.accumulate(np.where(is_call[order], np.arange(len(order)), -1))
+    found = np.where(last >= 0, order[last], 0)
+    known = (last >= 0) & (number[found] == number[order]) & ~is_call[order]
+    launch[asking[order[known] - len(calls)]] = calls[found[known]]
 
 
 def op_by_external_id(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -146,4 +147,11 @@ def _loose_texts(elements: Iterable[Any], members: tuple[str, ...]) -> Iterator[
     for element in elements:
         args = element.get("args") if isinstance(element, dict) else None
         found = args if isinstance(args, dict) else {}
-        yield tuple(orjson.dumps(found[name]) if name in found else b"" for name in members)
+        yield tuple(_text_of(found[name]) if name in found else b"" for name in members)
+
+
+def _text_of(value: object) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # lone surrogates, integers past 64 bits, floats that keep their digits
+        return json.dumps(value).encode()

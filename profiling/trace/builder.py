@@ -42,6 +42,7 @@ _DENSE: dict[str, Any] = {
 }
 _ESCAPED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _PATH_ESCAPES = re.compile("[\b\f\n\r\t]")
+_DEVICE_NAME = re.compile(r"(?:gpu|npu|xpu|cuda|hip|device)[ :_#]?([0-9]{1,4})", re.IGNORECASE)
 _NO_ROWS = np.zeros(0, np.intp)
 _SPARSE = ("sequence", "forward_thread", "bytes", "python_id", "python_parent_id", "flow_id")
 _DEVICE_KINDS = (
@@ -187,7 +188,7 @@ def _fill_device_columns(
     columns: dict[str, NDArray[Any]], kind: NDArray[np.uint8], threads: tuple[ThreadInfo, ...]
 ) -> None:
     """Sets device and stream of device events from their lane where the args lack them."""
-    pids = np.array([_small(lane.pid) for lane in threads] or [-1], np.int64)
+    pids = np.array([_device_of(lane.pid) for lane in threads] or [-1], np.int64)
     tids = np.array([_stream_of(lane.tid) for lane in threads] or [-1], np.int64)
     for name, ids in (("device", pids), ("stream", tids)):
         column = columns[name]
@@ -197,6 +198,12 @@ def _fill_device_columns(
     activity = np.isin(kind, ACTIVITY_KINDS)
     if activity.any() and columns["device"][activity].max() < 0:
         columns["device"][activity] = 0  # a file that tells no device apart has one
+
+
+def _device_of(pid: int | str | None) -> int:
+    """Returns the number of a device's process: a number, or text such as `GPU 1`, `cuda:1`."""
+    found = _DEVICE_NAME.fullmatch(pid) if isinstance(pid, str) else None
+    return int(found[1]) if found else _small(pid)
 
 
 def _stream_of(tid: int | str | None) -> int:

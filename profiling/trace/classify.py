@@ -68,7 +68,7 @@ def classify(
         table[letter, :] = phase_kind
     for code, text in enumerate(categories):
         for slices in (Phase.COMPLETE, Phase.BEGIN):
-            table[slices, code] = _COMPLETE_KINDS.get(text.lower(), Kind.SLICE)
+            table[slices, code] = _complete_kind(text.lower())
         if text.lower() in ("cpu_instant_event", ""):  # 2021: without a category
             table[Phase.INSTANT, code] = Kind.MEMORY
     kind: NDArray[np.uint8] = table[phase, category]
@@ -82,6 +82,12 @@ def classify(
         allocation = np.fromiter((n == "[memory]" for n in names), bool, len(names))
         kind[memory[~allocation[name[memory]]]] = Kind.INSTANT
     return kind
+
+
+def _complete_kind(category: str) -> Kind:
+    """Returns the kind of a slice; of several categories with commas the first known one counts."""
+    known = (_COMPLETE_KINDS.get(part.strip()) for part in (category, *category.split(",")))
+    return next((kind for kind in known if kind is not None), Kind.SLICE)
 
 
 def _settle_mtia(

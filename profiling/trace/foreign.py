@@ -19,6 +19,9 @@ _SCHEMA = re.compile(rb'"schema"\s*:\s*"([^"]{1,40})"')
 _NODES = re.compile(rb'"nodes"\s*:\s*\[')
 _ROCPROFILER = re.compile(rb'^\s*\{\s*"rocprofiler-sdk-(?:tool|json-tool)"')
 _KEY = re.compile(rb'^\s*\{\s*"([^"\\]{1,60})"')
+_SINGLE_QUOTES = re.compile(rb"^[\[{\s]*'")
+_ONE_EVENT = re.compile(rb'^\{[^{}\[\]]{0,400}"ph"\s*:')
+_TAR_MAGIC, _TAR_MAGIC_AT = b"ustar", 257
 _LOG_LINE = re.compile(rb"^[VIWE]\d{4} \d\d:\d\d:\d\d")
 _BY_START = (
     (b"PK\x03\x04", "a zip archive", "unpack it first"),
@@ -26,6 +29,10 @@ _BY_START = (
     (b"\x80", "a pickle (a memory snapshot?)", "see torch.cuda.memory._dump_snapshot"),
     (b"\xfd7zXZ", "packed by xz", "unpack it first: xz -d"),
     (b"BZh", "packed by bzip2", "unpack it first: bzip2 -d"),
+    (b"\x1f\x8b", "packed twice, by gzip inside", "unpack it once: gzip -d"),
+    (b"\x28\xb5\x2f\xfd", "packed twice, by zstd inside", "unpack it once"),
+    (b"\xff\xfe", "text in UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "convert it first: iconv -f UTF-16 -t UTF-8"),
     (b"<", "markup (HTML or XML), no JSON", _EXPORT),
 )
 
@@ -35,6 +42,12 @@ def recognise(head: bytes) -> Foreign | None:
     for start, what, hint in _BY_START:
         if head.startswith(start):
             return Foreign(what, hint)
+    if head.startswith(_TAR_MAGIC, _TAR_MAGIC_AT):
+        return Foreign("a tar archive", "unpack it first: tar -xf")
+    if _SINGLE_QUOTES.match(head):
+        return Foreign("a Python literal, not JSON", "write it by json.dump")
+    if _ONE_EVENT.match(head):
+        return Foreign("events without a list around them", "make a list of them: jq -s . FILE")
     if _LOG_LINE.match(head):
         return Foreign("a structured log of torch.compile (TORCH_TRACE)", "tlparse reads it")
     if _ROCPROFILER.match(head):

@@ -31,6 +31,8 @@ class Problem:
 MESSAGES = {
     "truncated": "the file ends early; everything before the cut is shown",
     "truncated-archive": "the archive ends early or is damaged; everything before that is shown",
+    "open-list": "the list of events has no closing bracket, which its format allows; the writer "
+    "may have been stopped between two events",
     "changed": "the file changed while it was read; it may still be written",
     "refused": "events that are no valid JSON were left out",
     "not-an-event": "elements of the event list are no events; they count for nothing",

@@ -44,6 +44,7 @@ _FLAG_CODES = {
     Flag.UNFINISHED: "unfinished",
     Flag.NEGATIVE_DURATION: "negative-duration",
 }
+_CUT_CODES = ("truncated", "truncated-archive")
 _BYTES_PER_EVENT = 120  # the smallest seen on average, so that the table rarely grows
 _TAIL_LIMIT_BYTES = 64 << 20
 
@@ -144,9 +145,9 @@ class _Reader:
         self._layout = Layout.of(rest)
         self._args.layout = self._layout
         tail = self._events(blocks, rest, head.events_offset)
-        header = self._around(head, tail)
         if self._source.truncated_archive:
             self._problems.add("truncated-archive")
+        header = self._around(head, tail)
         if self._source.changed():
             self._problems.add("changed")
         return self._finish(header)
@@ -157,6 +158,8 @@ class _Reader:
             rest = tail.text if tail is not None else b""
             lost = [(tail.offset, len(rest))] if tail is not None and rest.strip() else []
             around = Around(sound=not lost, lost=lost)
+            if tail is None and not any(map(self._problems.get, _CUT_CODES)):
+                self._problems.add("open-list")
         else:
             text, offset = (None, 0) if tail is None else (tail.text, tail.offset)
             around = parse_around(head.text, text, offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ptx.profiling.errors import TraceFormatError
@@ -53,6 +54,7 @@ class ZstdSource(OpenFile):
 
     def _unpack(self, text_offset: int, file_offset: int, *, record: bool) -> Iterator[bytes]:
         state = self._decoder()
+        frame_offset = file_offset
         pending = b""
         while True:
             if not pending:
@@ -62,6 +64,7 @@ class ZstdSource(OpenFile):
                 text = state.decompress(pending) if pending else b""
             except Exception:  # each decoder has an error class of its own
                 self.truncated_archive |= record
+                yield self._up_to_damage(frame_offset, file_offset - len(pending), pending)
                 return
             if not pending:  # the file ends within a frame
                 self.truncated_archive |= record
@@ -79,10 +82,33 @@ class ZstdSource(OpenFile):
                 file_offset += len(more)
                 pending += more
             if not pending.startswith(ZSTD_MAGICS):
-                return  # the end, or padding behind the last frame
+                # the end, or padding behind the last frame
+                self.truncated_archive |= record and bool(pending.strip(b"\0"))
+                return
+            frame_offset = file_offset - len(pending)
             if record:
-                self._frames.append((text_offset, file_offset - len(pending)))
+                self._frames.append((text_offset, frame_offset))
             state = self._decoder()
+
+    def _up_to_damage(self, frame_offset: int, damaged_offset: int, damaged: bytes) -> bytes:
+        """Returns the text in a bad read that precedes the damage: a decoder keeps back all of it.
+
+        A decoder that failed can neither go on nor be copied, so the frame is unpacked again.
+        """
+        state = self._decoder()
+        while frame_offset < damaged_offset:
+            sound = pread(
+                self.descriptor, min(_INPUT_BYTES, damaged_offset - frame_offset), frame_offset
+            )
+            if not sound:  # the file shrank
+                return b""
+            state.decompress(sound)
+            frame_offset += len(sound)
+        parts = []
+        with suppress(Exception):  # each decoder has an error class of its own
+            for at in range(len(damaged)):
+                parts.append(state.decompress(damaged[at : at + 1]))  # noqa: PERF401
+        return b"".join(parts)
 
 
 def _decoder() -> Callable[[], Any] | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.fuzz.check import check
-from tests.fuzz.mutations import mutate
+from tests.fuzz.mutations import LEVELS, mutate
 from tests.fuzz.windows import recordings
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Figures:
     def text(self) -> str:
         """Returns the figures as a table."""
         lines = ["level      inputs   opened  refused"]
-        for level in ("byte", "token", "event", "packing"):
+        for level in LEVELS:
             opened, refused = self.outcomes[level, "opened"], self.outcomes[level, "refused"]
             every = sum(n for (name, _), n in self.outcomes.items() if name == level)
             lines.append(f"{level:8} {every:8,} {opened:8,} {refused:8,}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from tests.fuzz.packings import GZIP, ZSTD, damaged
 
 if TYPE_CHECKING:
     import random
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from tests.fuzz.windows import Window
 
-Level: TypeAlias = Literal["byte", "token", "event", "packing"]
+Level: TypeAlias = Literal["byte", "token", "event", "gzip", "zstd"]
+LEVELS: tuple[Level, ...] = ("byte", "token", "event", "gzip", "zstd")
 Edit: TypeAlias = "tuple[int, int, bytes]"
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[-+\w.]+|[{}\[\],:]')
 _STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
@@ -82,15 +83,14 @@ class Mutant:
     text: bytes
     intact: dict[int, tuple[int, int]]
     events: list[Any] | None = None
-    packed: bool = False
     edits: list[Edit] = field(default_factory=list)
 
 
 def mutate(window: Window, rng: random.Random) -> Mutant:
     """Returns a damaged form of a window."""
-    level = rng.choices(("byte", "token", "event", "packing"), (4, 4, 3, 1))[0]
-    if level == "packing":
-        return _packing(window, rng)
+    level = rng.choices(LEVELS, (8, 8, 6, 1, 1))[0]
+    if level in ("gzip", "zstd"):
+        return _packed(window, level, rng)
     if level == "event":
         return _events(window, rng)
     table = _BYTE_KINDS if level == "byte" else _TOKEN_KINDS
@@ -345,50 +345,16 @@ def _damage(kind: str, values: list[Any], numbers: list[int | None], rng: random
         event["ph"] = rng.choice("XBEMstfiICPNDOvRabnec")
 
 
-def _packing(window: Window, rng: random.Random) -> Mutant:
-    """Damages a gzip file; `text` is what its bytes hold up to the damage, read byte by byte."""
-    text = window.text
-    kind = rng.choice(("sound", "members", "cut", "crc", "size", "flip", "zeros", "trail", "drop"))
-    pieces = rng.randint(1, 4)
-    size = -(-len(text) // pieces)
-    members = [gzip.compress(text[i : i + size], 6, mtime=0) for i in range(0, len(text), size)]
-    data = bytearray(b"".join(members))
-    at = rng.randrange(len(data))
-    if kind == "cut":
-        del data[at:]
-    elif kind in ("crc", "size"):
-        ends = [sum(map(len, members[: k + 1])) for k in range(len(members))]
-        data[rng.choice(ends) - (5 if kind == "crc" else 1)] ^= 0x55
-    elif kind == "flip":
-        data[at] ^= 1 << rng.randrange(8)
-    elif kind == "zeros":
-        data[at : at + 8] = bytes(len(data[at : at + 8]))
-    elif kind == "trail":
-        data += rng.choice((bytes(512), b"\n", rng.randbytes(64), b"\x1f\x8b", b"\x1f\x8bxx"))
-    elif kind == "drop":
-        del data[at : at + rng.randint(1, 20)]
-    held = unpack(bytes(data)) if data[:2] == b"\x1f\x8b" else bytes(data)
+def _packed(window: Window, level: Level, rng: random.Random) -> Mutant:
+    """Damages an archive; `text` is what its bytes hold up to the damage, read byte by byte."""
+    if level == "zstd" and ZSTD is None:
+        level = "gzip"
+    packing = GZIP if level == "gzip" or ZSTD is None else ZSTD
+    kind, data = damaged(window.text, packing, rng)
+    held = packing.unpack(data) if packing.is_packed(data) else data
     intact = {
         number: (start, end)
         for number, (start, end) in enumerate(window.spans)
-        if held[:end] == text[:end]
+        if held[:end] == window.text[:end]
     }
-    return Mutant("packing", kind, bytes(data), held, intact, packed=True)
-
-
-def unpack(data: bytes) -> bytes:
-    """Returns all text that a gzip file gives before its first damage, by feeding single bytes."""
-    out: list[bytes] = []
-    state = zlib.decompressobj(wbits=31)
-    at = 0
-    while at < len(data):
-        try:
-            out.append(state.decompress(data[at : at + 1]))
-        except zlib.error:
-            break
-        at += 1
-        if state.eof:
-            if data[at : at + 2] != b"\x1f\x8b":
-                break
-            state = zlib.decompressobj(wbits=31)
-    return b"".join(out)
+    return Mutant(level, kind, data, held, intact)

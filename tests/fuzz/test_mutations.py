@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from tests.fuzz.mutate import SAMPLES, input_of, run
+from tests.fuzz.mutations import LEVELS
+from tests.fuzz.packings import ZSTD
 from tests.fuzz.windows import Recording, recordings
 
 _SEED = 20
@@ -24,6 +26,11 @@ def test_damaged_traces_open_or_are_refused_and_lose_nothing_silently(
     figures = run(sources, _SEED, range(first, first + _INPUTS_A_TEST))
     assert sum(figures.outcomes.values()) == _INPUTS_A_TEST
     assert figures.failures == []
+
+
+def test_every_level_is_tried(sources: list[Recording]) -> None:
+    levels = {input_of(sources, _SEED, number)[1].level for number in range(200)}
+    assert levels == set(LEVELS) - (set() if ZSTD else {"zstd"})
 
 
 def test_input_of_a_number_is_the_same_alone_and_in_a_run(sources: list[Recording]) -> None:

@@ -180,6 +180,7 @@ def test_a_list_without_its_end_gives_all_events_before_it(shared: Path) -> None
         pytest.skip("no recorded traces beside this checkout")
     loaded = read_trace(path)
     assert loaded.events == 6
+    assert "open-list" in {problem.code for problem in loaded.problems}
     assert loaded.table.of_kind(Kind.SLICE).tolist() == [0, 1, 2, 3]
 
 

@@ -134,3 +134,13 @@ def test_activity_index_is_found_by_event_id_only_for_activities(scratch: Path) 
         except KeyError:
             continue
         raise AssertionError(wrong)
+
+
+def test_number_that_comes_back_later_means_the_last_launch_before_the_activity(
+    scratch: Path,
+) -> None:
+    builder = trace()
+    for k in range(3):
+        builder.runtime("cudaLaunchKernel", 100 * k, 5, correlation=7)
+        builder.kernel("k", 100 * k + 20, 30, correlation=7)
+    assert _build(scratch, builder).activities.launch.tolist() == [0, 2, 4]

@@ -79,6 +79,41 @@ def test_a_damaged_zstd_file_gives_the_events_up_to_the_damage(tmp_path: Path) -
     assert "truncated-archive" in _codes(path)
 
 
+@pytest.mark.parametrize("behind", [b"junk", b"\x28\xb5", b"\0\0x"])
+def test_bytes_behind_the_last_frame_are_told_unless_they_are_padding(
+    tmp_path: Path, behind: bytes
+) -> None:
+    path = tmp_path / "t.zst"
+    path.write_bytes(_pack(_text(5), frames=2) + behind)
+    assert (read_trace(path).events, _codes(path)) == (5, {"truncated-archive": 1})
+
+
+def test_small_zstd_file_damaged_in_its_last_frame_gives_the_text_of_those_before(
+    tmp_path: Path,
+) -> None:
+    text = _text(40)
+    frames = [_pack(text[at : at + 2000]) for at in range(0, len(text), 2000)]
+    packed = bytearray(b"".join(frames))
+    assert len(packed) < 1 << 14  # all of it in one read
+    packed[len(packed) - len(frames[-1]) + 12 :] = b"\xff" * 40
+    path = tmp_path / "t.zst"
+    path.write_bytes(packed)
+    loaded = read_trace(path)
+    assert 30 <= loaded.events < 40
+    assert _codes(path) == {"truncated-archive": 1, "truncated": 1}
+    assert [loaded.args.event(k) for k in range(loaded.events)] == [
+        json.loads(text)["traceEvents"][k] for k in range(loaded.events)
+    ]
+
+
+def test_zstd_file_with_a_wrong_check_sum_gives_all_its_text(tmp_path: Path) -> None:
+    packed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(_text(30)))
+    packed[-1] ^= 0x55
+    path = tmp_path / "t.zst"
+    path.write_bytes(packed)
+    assert (read_trace(path).events, _codes(path)) == (30, {"truncated-archive": 1})
+
+
 def test_without_a_decoder_one_line_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,3 +128,14 @@ def test_memory_events_keep_their_bytes(tmp_path: Path) -> None:
     loaded = read_trace(builder.write(tmp_path / "t.json"))
     assert loaded.table.bytes.rows.tolist() == [1, 2, 3]
     assert loaded.table.bytes.values.tolist() == [512, -512, 0]
+
+
+def test_lone_surrogates_do_not_stop_the_reading_of_all_args(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(
+        b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a\\\\b", "ts": 1, "dur": 1,'
+        b' "args": {"Input type": ["\\ud800"], "big": 123456789012345678901234567890}}]}'
+    )
+    trace = read_trace(path)
+    records = trace.args.records(("Input type", "big"), len(trace.table))
+    assert b"ud800" in b"".join(records.texts[int(records.code[0])])

@@ -33,6 +33,11 @@ _EXECUTION_TRACE = {"schema": "1.1.1-chakra.0.0.4", "pid": 3, "nodes": [{"id": 1
         (b"<!DOCTYPE html>", "markup"),
         (b"V1206 12:00:01.000 torch/_dynamo {}", "structured log"),
         (b"hello", "not JSON"),
+        (b'{"ph": "X", "name": "a"}\n{"ph": "X", "name": "b"}', "events without a list .* jq -s"),
+        (b"{'traceEvents': [{'ph': 'X'}]}", "a Python literal, .* json.dump"),
+        ('{"traceEvents": []}'.encode("utf-16"), "UTF-16, .* iconv"),
+        (b"\xfe\xff" + '{"traceEvents": []}'.encode("utf-16-be"), "UTF-16"),
+        (b"t.json".ljust(257, b"\0") + b"ustar\x0000", "a tar archive"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -45,6 +50,13 @@ def test_the_refusal_says_what_the_file_is(
         read_trace(path)
     assert str(caught.value).startswith("not a trace: ")
     assert "\n" not in str(caught.value)
+
+
+def test_what_is_packed_twice_is_said_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(gzip.compress(gzip.compress(b'{"traceEvents": []}')))
+    with pytest.raises(TraceFormatError, match="packed twice, by gzip inside"):
+        read_trace(path)
 
 
 def test_an_empty_list_of_events_is_a_trace(tmp_path: Path) -> None:

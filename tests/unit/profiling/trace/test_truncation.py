@@ -65,7 +65,42 @@ def test_no_whole_event_is_lost_at_any_cut(
     assert [loaded.args.event(i) for i in range(whole)] == _EVENTS[:whole]
     if found != {"truncated": 1}:  # a bare list may lack its end; an object's members are cut
         between = text[:cut].rstrip(b" ,")[-1:] in (b"[", b"}")
-        assert (found == {} and between) if layout == "list" else (found == {"bad-header": 1})
+        assert found == ({"open-list": 1} if layout == "list" else {"bad-header": 1})
+        assert between or layout != "list"
+
+
+_LAST = b'{"ph": "X", "name": "b", "pid": 1, "tid": 1, "ts": 3, "dur": 1}'
+
+
+@pytest.mark.parametrize("between", [b", ", b",\n", b",\n  ", b"\n,"])
+@pytest.mark.parametrize("end", [b"", b"\n", b",", b",\n", b" ,\n\n", b"\r\n"])
+@pytest.mark.parametrize("block", [None, 40])
+def test_list_whose_last_element_is_whole_may_lack_its_bracket(
+    scratch: Path, between: bytes, end: bytes, block: int | None
+) -> None:
+    loaded = read_bytes(scratch, b"[" + _LAST + between + _LAST + end, block)
+    assert (len(loaded.table), codes(loaded)) == (2, {"open-list": 1})
+
+
+@pytest.mark.parametrize("layout", ["list", "lines"])
+@pytest.mark.parametrize("kept", range(1, len(_LAST)))
+def test_list_whose_last_element_is_not_whole_is_truncated(
+    scratch: Path, layout: Layout, kept: int
+) -> None:
+    head = b"[" if layout == "list" else b'{"traceEvents": [\n'
+    loaded = read_bytes(scratch, head + _LAST + b",\n" + _LAST[:kept])
+    assert (len(loaded.table), codes(loaded)) == (1, {"truncated": 1})
+
+
+def test_list_of_an_object_needs_its_bracket(scratch: Path) -> None:
+    loaded = read_bytes(scratch, b'{"traceEvents": [\n' + _LAST + b",\n" + _LAST + b"\n")
+    assert (len(loaded.table), codes(loaded)) == (2, {"truncated": 1})
+
+
+def test_list_in_an_archive_that_breaks_is_no_matter_of_its_bracket(scratch: Path) -> None:
+    packed = gzip.compress(b"[" + _LAST + b",", mtime=0)
+    assert codes(read_bytes(scratch, packed)) == {"open-list": 1}
+    assert codes(read_bytes(scratch, packed[:-8])) == {"truncated-archive": 1}
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
