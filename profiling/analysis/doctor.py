@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ptx.profiling.analysis._once import once_per_trace
+from ptx.profiling.analysis.missing import Missing, missing_flags
+from ptx.profiling.structure.launches import enqueues
 from ptx.profiling.trace.columns import ABSENT, Flag, Kind, Phase
 from ptx.profiling.trace.problems import FIRST_POSITIONS
 
@@ -23,17 +25,24 @@ Severity = Literal["error", "warning", "note"]
 _ERRORS = frozenset(
     (
         *("truncated", "truncated-archive", "changed", "refused"),
-        *("no-events", "no-device-activity", "clock-skew"),
+        *("no-events", "no-device-activity"),
     )
 )
 _NOTES = frozenset(
     (
         *("unescaped-quote", "backslash", "control-byte", "bad-utf8", "not-a-number"),
         *("empty-value", "bare-word", "odd-types", "crossing-slices", "before-the-trace"),
-        *("launches-without-activity", "no-timestamp"),
+        *("launches-without-activity", "no-timestamp", "open-list"),
     )
 )
-_SAMPLED_OPS = 64
+# a launch itself takes a few us: what is less shifts no figure by more than the call it belongs to
+_SMALL_SKEW_NS = 10_000
+_LARGE_SKEW_NS = 100_000
+_HOUR_NS = 3_600 * 10**9
+_FAR_NS = 24 * _HOUR_NS
+_FAR_TIMES = 10
+_RARE_SKEW = 1e-3
+_COMMON_SKEW = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +54,6 @@ class DoctorProblem:
     count: int
     message: str
     events: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A capture flag that was off: what it would show, and the line of code that turns it on."""
-
-    flag: str
-    what_it_would_show: str
-    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Diagnosis:
 
 def diagnose(structure: Structure) -> Diagnosis:
     """Returns what is wrong with a trace, worst first, and what it lacks."""
-    return Diagnosis(find_problems(structure), tuple(_missing(structure)))
+    return Diagnosis(find_problems(structure), tuple(missing_flags(structure)))
 
 
 @once_per_trace
@@ -97,13 +97,18 @@ def is_empty(structure: Structure) -> bool:
 
 
 def severity_of(code: str) -> Severity:
-    """Returns how much a problem of this code matters for the figures."""
+    """Returns how much a problem of this code matters for the figures.
+
+    That of `clock-skew` goes by its measure, see `find_problems`.
+    """
     return "error" if code in _ERRORS else "note" if code in _NOTES else "warning"
 
 
-def _problem(code: str, message: str, events: NDArray[np.integer]) -> DoctorProblem:
+def _problem(
+    code: str, message: str, events: NDArray[np.integer], severity: Severity | None = None
+) -> DoctorProblem:
     first = tuple(events[:FIRST_POSITIONS].tolist())
-    return DoctorProblem(code, severity_of(code), len(events), message, first)
+    return DoctorProblem(code, severity or severity_of(code), len(events), message, first)
 
 
 def _from_reading(structure: Structure) -> Iterator[DoctorProblem]:
@@ -126,8 +131,8 @@ def _from_reading(structure: Structure) -> Iterator[DoctorProblem]:
 def _from_structure(structure: Structure) -> Iterator[DoctorProblem]:
     table, activities = structure.trace.table, structure.activities
     if is_empty(structure):
-        message = "no slice in the file: the profiler window held no step; was prof.step() called?"
-        yield DoctorProblem("no-events", severity_of("no-events"), 1, message, ())
+        yield _no_events(structure)
+    yield from _time_gap(structure)
     launches = np.flatnonzero(structure.is_launch)
     if len(launches) and not len(activities):
         yield _problem(
@@ -143,6 +148,7 @@ def _from_structure(structure: Structure) -> Iterator[DoctorProblem]:
             activities.event[activities.overruns],
         )
     yield from _unlinked(structure)
+    yield from _repeated_correlations(structure)
     yield from _clock_skew(structure)
     carried = np.zeros(len(table), bool)
     carried[activities.launch[activities.launch >= 0]] = True
@@ -163,6 +169,42 @@ def _from_structure(structure: Structure) -> Iterator[DoctorProblem]:
         )
 
 
+def _no_events(structure: Structure) -> DoctorProblem:
+    table = structure.trace.table
+    others = np.isin(table.kind, (Kind.COUNTER, Kind.FLOW)) | (table.phase == Phase.OTHER)
+    why = "the profiler window held no step; was prof.step() called?"
+    if others.any() and not structure.trace.header.is_kineto:
+        why = "counters, arrows or asynchronous events alone, which ptx does not show"
+    message = f"no slice in the file: {why}"
+    return DoctorProblem("no-events", severity_of("no-events"), 1, message, ())
+
+
+def _time_gap(structure: Structure) -> Iterator[DoctorProblem]:
+    """Finds events that stand absurdly far from all others, such as at time 0 of an epoch."""
+    table = structure.trace.table
+    timed = (table.flags & np.uint8(Flag.NO_TIMESTAMP)) == 0
+    timed &= ~np.isin(table.kind, (Kind.METADATA, Kind.REFUSED)) & (table.phase != Phase.EMPTY)
+    events = np.flatnonzero(timed)
+    events = events[np.argsort(table.start_ns[events], kind="stable")]
+    start = table.start_ns[events]
+    if len(events) < 2:
+        return
+    ends = np.maximum.accumulate(start + table.dur_ns[events])
+    gap_ns = start[1:] - ends[:-1]
+    widest = int(np.argmax(gap_ns))
+    rest_ns = structure.trace.span_ns - int(gap_ns[widest])
+    if gap_ns[widest] < _FAR_NS or gap_ns[widest] < _FAR_TIMES * rest_ns:
+        return
+    before, behind = events[: widest + 1], events[widest + 1 :]
+    fewer = before if len(before) <= len(behind) else behind
+    hours = gap_ns[widest] / _HOUR_NS
+    message = (
+        f"events stand {hours:,.0f} hours from all others: what counts in shares or as idle time "
+        "of the whole trace means nothing"
+    )
+    yield _problem("time-gap", message, np.sort(fewer))
+
+
 def _clock_skew(structure: Structure) -> Iterator[DoctorProblem]:
     """Measures by how much activities start before the launch that caused them begins."""
     table, activities = structure.trace.table, structure.activities
@@ -170,14 +212,29 @@ def _clock_skew(structure: Structure) -> Iterator[DoctorProblem]:
     lead_ns = table.start_ns[activities.launch] - table.start_ns[activities.event]
     early = linked & (lead_ns > 0)
     if early.any():
-        share = f"{int(early.sum()):,} of {int(linked.sum()):,}"
-        yield _problem(
-            "clock-skew",
-            f"activities start before their launch begins ({share}), by up to "
-            f"{int(lead_ns[early].max()):,} ns: the clocks of host and device differ by at least "
-            "that, and so do queue delays",
-            activities.event[early],
+        whole, leads_ns = int(linked.sum()), lead_ns[early]
+        message = (
+            f"activities start before their launch begins ({len(leads_ns):,} of {whole:,}), by "
+            f"{int(np.median(leads_ns)):,} ns in the middle and up to {int(leads_ns.max()):,} ns: "
+            "the clocks of host and device differ by at least that, and so do queue delays"
         )
+        events = activities.event[early]
+        yield _problem("clock-skew", message, events, _weight_of_skew(leads_ns, whole))
+
+
+def _weight_of_skew(leads_ns: NDArray[np.int64], linked: int) -> Severity:
+    """Returns how much leads weigh by their size and by their share of the linked activities.
+
+    Large ones in number move the activities of one step into another, so figures are wrong. Small
+    or rare ones leave every sum as it is and blur some queue delays.
+    """
+
+    def share(limit_ns: int) -> float:
+        return float((leads_ns > limit_ns).sum()) / linked
+
+    if share(_LARGE_SKEW_NS) >= _COMMON_SKEW:
+        return "error"
+    return "warning" if share(_SMALL_SKEW_NS) >= _RARE_SKEW else "note"
 
 
 def _unlinked(structure: Structure) -> Iterator[DoctorProblem]:
@@ -219,55 +276,30 @@ def _unlinked(structure: Structure) -> Iterator[DoctorProblem]:
         )
 
 
+def _repeated_correlations(structure: Structure) -> Iterator[DoctorProblem]:
+    """Finds activities whose correlation several launches carry, so that any could be theirs.
+
+    A driver call inside the runtime call that makes it may carry the same number.
+    """
+    table, tree, activities = structure.trace.table, structure.tree, structure.activities
+    calls = np.flatnonzero(structure.is_launch & enqueues(table.names)[table.name])
+    calls = calls[(table.correlation[calls] != ABSENT) & (tree.node_of[calls] >= 0)]
+    calls = calls[np.lexsort((tree.node_of[calls], table.correlation[calls]))]
+    numbers, node = table.correlation[calls], tree.node_of[calls]
+    outer = np.zeros(len(calls), bool)
+    outer[:-1] = (numbers[1:] == numbers[:-1]) & (node[1:] < (node + tree.size[node])[:-1])
+    ids, times = np.unique(numbers[~outer], return_counts=True)
+    doubtful = np.isin(table.correlation[activities.event], ids[times > 1])
+    if doubtful.any():
+        yield _problem(
+            "repeated-correlation",
+            "activities carry a correlation that several launches carry (several processes in one "
+            "file?); which of them an activity is linked to may be wrong",
+            activities.event[doubtful],
+        )
+
+
 def _timed(structure: Structure) -> NDArray[np.bool_]:
     flags = structure.trace.table.flags[structure.activities.event]
     timed: NDArray[np.bool_] = (flags & np.uint8(Flag.NO_TIMESTAMP)) == 0
     return timed
-
-
-def _missing(structure: Structure) -> Iterator[Missing]:
-    """Yields what the profiler could have recorded; a trace without ops is none of PyTorch's."""
-    table, flag = structure.trace.table, structure.trace.header.flag
-    by_kind = np.bincount(table.kind, minlength=len(Kind))
-    ops = table.of_kind(Kind.OP)
-    if not len(ops):
-        return
-    if not len(structure.activities):
-        yield Missing(
-            "ProfilerActivity.CUDA",
-            "the kernels that the ops launched, busy and idle time of the device",
-            "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
-        )
-    if structure.steps.source != "ProfilerStep":
-        yield Missing(
-            "steps",
-            "each step on its own, so that warm-up and outliers stand out",
-            "prof.step()  # at the end of each iteration",
-        )
-    if not _has_shapes(structure, ops):
-        yield Missing(
-            "record_shapes",
-            "shapes, strides and dtypes of every op's inputs",
-            "profile(record_shapes=True)",
-        )
-    if not (by_kind[Kind.FRAME] or by_kind[Kind.MODULE] or flag("with_stack")):
-        yield Missing(
-            "with_stack", "modules and the source line behind each op", "profile(with_stack=True)"
-        )
-    if not (by_kind[Kind.MEMORY] or flag("profile_memory")):
-        yield Missing(
-            "profile_memory", "allocations and the memory curve", "profile(profile_memory=True)"
-        )
-    if structure.trace.header.torch_version is None:
-        yield Missing(
-            "torch version",
-            "which PyTorch made the trace",
-            'prof.add_metadata("pytorch_version", torch.__version__)',
-        )
-
-
-def _has_shapes(structure: Structure, ops: NDArray[np.int32]) -> bool:
-    if structure.trace.header.flag("record_shapes"):
-        return True
-    picks = ops[np.linspace(0, len(ops) - 1, min(_SAMPLED_OPS, len(ops))).astype(np.intp)]
-    return any(structure.trace.args.has_shapes(event) for event in picks.tolist())

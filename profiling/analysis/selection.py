@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptx.profiling.errors import UsageError
-from ptx.profiling.structure.nesting import levels
+from ptx.profiling.structure.nesting import levels, sizes
 from ptx.profiling.structure.tree import NodeKind
 
 if TYPE_CHECKING:
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 
 DETAIL_KINDS = (NodeKind.FRAME, NodeKind.RUNTIME, NodeKind.LAUNCH)
 """What a reader of the tree rarely wants: Python frames and runtime calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a table is to show: one step (its position), names that hold a text, the first rows."""
+
+    step: int | None = None
+    text: str | None = None
+    limit: int | None = None
 
 
 def find_step(structure: Structure, wanted: str | None) -> int | None:
@@ -101,6 +111,49 @@ def kept_depth(
         above = parent[nodes]
         out[nodes] = out[above] + keep[above]
     return out
+
+
+def climb(
+    start: NDArray[np.int32], above: NDArray[np.int32], unwanted: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Returns the first wanted node on each way up from `start` by `above`, -1 for none."""
+    at = start.copy()
+    active = np.flatnonzero(at >= 0)
+    active = active[unwanted[at[active]]]
+    while len(active):
+        at[active] = above[at[active]]
+        active = active[at[active] >= 0]
+        active = active[unwanted[at[active]]]
+    return at
+
+
+def sort_siblings(structure: Structure, nodes: NDArray[np.intp], by: str) -> NDArray[np.intp]:
+    """Returns nodes (ascending) so that those under one parent stand by `gpu` or `cpu`, most first.
+
+    Each stays in front of what is below it; `start` keeps them as they are. A node's parent is its
+    nearest ancestor among `nodes`.
+    """
+    tree = structure.tree
+    if by == "start" or not len(nodes):
+        return nodes
+    costs = structure.sums.gpu_sum_ns if by == "gpu" else structure.trace.table.dur_ns[tree.event]
+    keep = np.zeros(len(tree), bool)
+    keep[nodes] = True
+    depth = kept_depth(tree.parent, tree.depth, keep)[nodes]
+    above = climb(tree.parent[nodes], tree.parent, ~keep)
+    parent = np.where(above >= 0, np.searchsorted(nodes, above), -1).astype(np.int32)
+    size = sizes(parent, depth)
+    position = np.zeros(len(nodes), np.int64)
+    for row in levels(depth):
+        row = row[np.lexsort((row, -costs[nodes[row]], parent[row]))]
+        before = np.cumsum(size[row]) - size[row]
+        first = np.concatenate(([True], parent[row][1:] != parent[row][:-1]))
+        before -= before[first][np.cumsum(first) - 1]
+        base = np.where(parent[row] >= 0, position[parent[row]] + 1, 0)
+        position[row] = base + before
+    ordered = np.empty_like(nodes)
+    ordered[position] = nodes
+    return ordered
 
 
 def select_activities(

@@ -10,7 +10,10 @@ import numpy as np
 
 from ptx.profiling.analysis._once import once_per_trace
 from ptx.profiling.analysis.doctor import find_problems
-from ptx.profiling.analysis.tables import KernelRow, OpRow, kernel_rows, op_rows
+from ptx.profiling.analysis.selection import Choice, select_activities
+from ptx.profiling.analysis.tables import KernelRow, kernel_rows
+from ptx.profiling.analysis.threads import ThreadRow, thread_rows
+from ptx.profiling.analysis.tops import TopRow, slice_rows, top_rows
 from ptx.profiling.analysis.vendors import vendor_of
 from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.trace.columns import ACTIVITY_KINDS, Kind
@@ -106,7 +109,11 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All of the above for one trace."""
+    """All of the above for one trace.
+
+    `top_slices` (annotations and slices of other producers, by name) and `threads` stand for what
+    a trace without device activity has to tell; None for one that has it.
+    """
 
     devices: tuple[DeviceRow, ...]
     host_devices: tuple[DeviceRow, ...]
@@ -115,13 +122,26 @@ class Summary:
     time: DeviceTime
     devices_time: tuple[DeviceTime, ...]
     steps: tuple[StepRow, ...]
-    top_ops: tuple[OpRow, ...]
+    top_ops: tuple[TopRow, ...]
     top_kernels: tuple[KernelRow, ...]
+    top_slices: tuple[TopRow, ...] | None
+    threads: tuple[ThreadRow, ...] | None
     warnings: tuple[DoctorProblem, ...]
 
 
-def summarise(structure: Structure) -> Summary:
-    """Returns the summary of a trace."""
+def summarise(structure: Structure, choice: Choice | None = None) -> Summary:
+    """Returns the summary of a trace.
+
+    Args:
+        structure: the trace.
+        choice: which step's rows the tables hold, of which names, and how many of each table;
+            None for the first `TOP_ROWS` of the whole trace. Counts and times are always those of
+            the whole trace.
+    """
+    choice = choice or Choice(limit=TOP_ROWS)
+    step, limit = choice.step, choice.limit
+    kernels = kernel_rows(structure, select_activities(structure, step=step, text=choice.text))
+    has_devices = len(structure.activities) > 0
     used, rest = device_rows(structure)
     per_device = _devices_time(structure)
     return Summary(
@@ -137,9 +157,13 @@ def summarise(structure: Structure) -> Summary:
             sum(d.gpu_busy_ns for d in per_device),
         ),
         devices_time=per_device,
-        steps=step_rows(structure),
-        top_ops=tuple(op_rows(structure)[:TOP_ROWS]),
-        top_kernels=tuple(kernel_rows(structure)[:TOP_ROWS]),
+        steps=step_rows(structure)[slice(step, None if step is None else step + 1)],
+        top_ops=tuple(top_rows(structure, "op", step=step, text=choice.text)[:limit]),
+        top_kernels=tuple(kernels[:limit]),
+        top_slices=None
+        if has_devices
+        else tuple(slice_rows(structure, step=step, text=choice.text)[:limit]),
+        threads=None if has_devices else tuple(thread_rows(structure, step)[:limit]),
         warnings=find_problems(structure),
     )
 

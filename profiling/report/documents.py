@@ -14,6 +14,8 @@ from ptx.profiling.analysis.summary import format_of, summarise
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.kernels.decode import decode
 from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.tensors.effects import Effects, tensor_fields
+from ptx.profiling.tensors.inputs import op_inputs
 from ptx.profiling.trace.columns import ACTIVITY_KINDS
 
 if TYPE_CHECKING:
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ptx.profiling.analysis.selection import Choice
     from ptx.profiling.analysis.summary import DeviceTime
     from ptx.profiling.analysis.tables import KernelRow
+    from ptx.profiling.analysis.tops import Grouping, TopRow
     from ptx.profiling.structure.structure import Structure
+    from ptx.profiling.tensors.execution_trace import ExecutionTrace
 
 _BUCKETS = (
     "compute",
@@ -36,6 +41,7 @@ _BUCKETS = (
     "profiler",
     "idle_other",
 )
+_TOP_OPS = ("name", "calls", "cpu_self_ns", "cpu_total_ns", "gpu_sum_ns", "kernels")
 _FLAGS = ("record_shapes", "with_stack", "profile_memory", "with_modules")
 
 
@@ -52,9 +58,9 @@ def envelope(structure: Structure, schema: str) -> dict[str, Any]:
     }
 
 
-def summary_document(structure: Structure) -> dict[str, Any]:
-    """Returns `ptx.summary/1`."""
-    trace, summary = structure.trace, summarise(structure)
+def summary_document(structure: Structure, choice: Choice | None = None) -> dict[str, Any]:
+    """Returns `ptx.summary/1`; `choice` as in `summarise`."""
+    trace, summary = structure.trace, summarise(structure, choice)
     header = trace.header
     return {
         **envelope(structure, "ptx.summary/1"),
@@ -71,7 +77,7 @@ def summary_document(structure: Structure) -> dict[str, Any]:
         "time": _time(summary.time),
         "devices_time": [{"device": d.device, **_time(d)} for d in summary.devices_time],
         "steps": [asdict(s) for s in summary.steps],
-        "top_ops": [asdict(row) for row in summary.top_ops],
+        "top_ops": [_named(row, *_TOP_OPS) for row in summary.top_ops],
         "top_kernels": [
             {
                 "name": row.name,
@@ -82,7 +88,24 @@ def summary_document(structure: Structure) -> dict[str, Any]:
             }
             for row in summary.top_kernels
         ],
+        "top_slices": None
+        if summary.top_slices is None
+        else [_slice(row) for row in summary.top_slices],
+        "threads": None if summary.threads is None else [asdict(row) for row in summary.threads],
         "findings": None,
+    }
+
+
+def _named(row: TopRow, *fields: str) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in fields}
+
+
+def _slice(row: TopRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "calls": row.calls,
+        "self_ns": row.cpu_self_ns,
+        "total_ns": row.cpu_total_ns,
     }
 
 
@@ -102,10 +125,20 @@ def doctor_document(structure: Structure) -> dict[str, Any]:
     diagnosis = diagnose(structure)
     return {
         **envelope(structure, "ptx.doctor/1"),
+        "rank": rank_of(structure.trace),
         "sound": diagnosis.sound,
         "problems": [asdict(problem) for problem in diagnosis.problems],
         "missing": [asdict(missing) for missing in diagnosis.missing],
     }
+
+
+def op_documents(rows: list[TopRow], by: Grouping) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `ptx.ops/1`; those by shape have the shapes, by category its letter."""
+    for row in rows:
+        extra = {"shape": row.detail} if by == "shape" else {}
+        if by == "category":
+            extra = {"category": row.letter}
+        yield {**_named(row, *_TOP_OPS), "modelled_bytes": None, "flops": None, **extra}
 
 
 def kernel_documents(rows: list[KernelRow]) -> Iterator[dict[str, Any]]:
@@ -160,13 +193,18 @@ def activity_documents(structure: Structure, rows: NDArray[np.intp]) -> Iterator
         }
 
 
-def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
-    """Yields the nodes of `ptx.tree/1` in the order given."""
+def node_documents(
+    structure: Structure, nodes: NDArray[np.intp], et: ExecutionTrace | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields the nodes of `ptx.tree/1` in the order given; `et` makes what ops did exact."""
     table, tree, sums = structure.trace.table, structure.tree, structure.sums
     activities = structure.activities
     step_of = structure.step_of_nodes()
     charge = charge_idle(structure)
     by_cause = charge.table_by_cause(tree) if charge else np.zeros((0, 0), np.int64)
+    inputs = op_inputs(structure)
+    effects = Effects(structure, et, inputs)
+    recorded = (tree.kind == NodeKind.OP) & (inputs.records[tree.event] >= 0)
     host = ~np.isin(table.kind[tree.event], [int(k) for k in ACTIVITY_KINDS])
     for node in nodes.tolist():
         event, parent = int(tree.event[node]), int(tree.parent[node])
@@ -198,8 +236,11 @@ def node_documents(structure: Structure, nodes: NDArray[np.intp]) -> Iterator[di
             "kernels": int(sums.kernels[node]),
             "step": structure.steps.names[step] if step >= 0 else None,
             "queue_delay_ns": delay,
-            "inputs": None,
-            "effect": None,
+            **(
+                tensor_fields(structure, node, effects)
+                if recorded[node]
+                else dict.fromkeys(("inputs", "effect"))
+            ),
             "forward": _or_none(int(structure.forward[node])),
         }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from ptx.profiling.analysis.doctor import diagnose
+from ptx.profiling.analysis.doctor import find_problems, is_sound
 from ptx.profiling.analysis.ranks import rank_of
 from ptx.profiling.analysis.summary import format_of, summarise
+from ptx.profiling.report.remarks import remarks_of
 from ptx.profiling.report.table import Column, table
+from ptx.profiling.report.tops_text import op_table, slice_table, thread_table
 from ptx.profiling.report.units import format_count, format_ns, format_share
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ptx.profiling.analysis.selection import Choice
     from ptx.profiling.analysis.summary import StepRow, Summary
     from ptx.profiling.analysis.tables import KernelRow
     from ptx.profiling.structure.structure import Structure
@@ -27,38 +30,25 @@ _SHOWN_STEPS = 8
 _NO_GPU = "no device activity in this trace: add ProfilerActivity.CUDA to the profiler"
 
 
-def summary_text(structure: Structure) -> Iterator[str]:
-    """Yields the lines of one screen about a trace."""
-    summary = summarise(structure)
+def summary_text(structure: Structure, choice: Choice | None = None) -> Iterator[str]:
+    """Yields the lines of one screen about a trace; `choice` as in `summarise`."""
+    summary = summarise(structure, choice)
     yield from _heading(structure, summary)
-    yield ""
-    yield from _steps(summary, structure.steps.source)
+    if structure.steps.source != "trace" or format_of(structure.trace) != "chrome":
+        yield ""
+        yield from _steps(summary, structure.steps.source)
     if summary.top_kernels:
         yield ""
         yield from kernel_table(list(summary.top_kernels), summary.time.gpu_sum_ns)
     if summary.top_ops:
         yield ""
-        yield from table(
-            (
-                Column("op", left=True),
-                Column("calls"),
-                Column("self CPU"),
-                Column("CPU"),
-                Column("GPU"),
-                Column("kernels"),
-            ),
-            (
-                (
-                    row.name,
-                    format_count(row.calls),
-                    format_ns(row.cpu_self_ns),
-                    format_ns(row.cpu_total_ns),
-                    _or_dash(row.gpu_sum_ns),
-                    str(row.kernels or "-"),
-                )
-                for row in summary.top_ops
-            ),
-        )
+        yield from op_table(summary.top_ops)
+    if summary.top_slices:
+        yield ""
+        yield from slice_table(summary.top_slices)
+    if summary.threads:
+        yield ""
+        yield from thread_table(summary.threads)
     if summary.warnings:
         yield ""
         for warning in summary.warnings:
@@ -80,10 +70,7 @@ def _heading(structure: Structure, summary: Summary) -> Iterator[str]:
     ] or ["no GPU"]
     if header.torch_version:
         line.append(f"torch {clean(header.torch_version)}")
-    rank = rank_of(structure.trace)
-    if rank is not None:
-        line.append(f"rank {rank} of {header.world_size or '?'}")
-    yield "  ".join(line)
+    yield "  ".join([*line, *_rank(structure)])
     if format_of(structure.trace) == "chrome":
         slices = format_count(len(structure.tree))
         yield (
@@ -112,6 +99,12 @@ def _heading(structure: Structure, summary: Summary) -> Iterator[str]:
         f"{format_count(links.activities_linked)} of {format_count(activities)} activities "
         f"linked to a launch, {format_count(activities - links.activities_without_op)} to an op"
     )
+
+
+def _rank(structure: Structure) -> Iterator[str]:
+    rank = rank_of(structure.trace)
+    if rank is not None:
+        yield f"rank {rank} of {structure.trace.header.world_size or '?'}"
 
 
 def _steps(summary: Summary, source: str) -> Iterator[str]:
@@ -161,29 +154,16 @@ def doctor_text(structure: Structure, width: int = 80) -> Iterator[str]:
 
     Prose is wrapped to `width` cells; a line of code to copy is never broken.
     """
-    diagnosis = diagnose(structure)
-    activities = structure.activities
-    linked = int((activities.launch >= 0).sum())
-    verdict = "sound" if diagnosis.sound else "NOT SOUND"
-    yield from _hanging("", f"{clean(structure.trace.path.name)}  {verdict}", width)
-    if len(activities):
-        yield from _hanging(
-            "ok" if linked == len(activities) else "note",
-            f"{format_count(linked)} of {format_count(len(activities))} activities linked to a "
-            f"launch, {format_count(int((activities.op >= 0).sum()))} to an op",
-            width,
-        )
-    for problem in diagnosis.problems:
-        first = ", ".join(str(event) for event in problem.events[:3])
-        more = ", ..." if len(problem.events) > 3 else ""
+    verdict = "sound" if is_sound(find_problems(structure)) else "NOT SOUND"
+    title = "  ".join([clean(structure.trace.path.name), *_rank(structure), verdict])
+    yield from _hanging("", title, width)
+    for remark in remarks_of(structure):
+        first = ", ".join(str(event) for event in remark.events[:3])
+        more = ", ..." if len(remark.events) > 3 else ""
         where = f" (first events: {first}{more})" if first else ""
-        count = f" ({format_count(problem.count)})" if problem.count > 1 else ""
-        text = f"{problem.code}{count}: {clean(problem.message)}{where}"
-        yield from _hanging(problem.severity, text, width)
-    for missing in diagnosis.missing:
-        text = f"{missing.flag}: would show {missing.what_it_would_show}"
-        yield from _hanging("lack", text, width)
-        yield f"{'':<12}{missing.how}"
+        yield from _hanging(remark.weight, remark.text + where, width)
+        if remark.code:
+            yield f"{'':<12}{remark.code}"
 
 
 def _hanging(word: str, text: str, width: int) -> Iterator[str]:

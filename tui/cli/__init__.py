@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     from ptx.tui.cli._command import Command
 
-COMMAND_NAMES = ("explore", "summary", "tree", "kernels", "decode", "doctor")
+COMMAND_NAMES = (
+    "explore",
+    "summary",
+    "tree",
+    "ops",
+    "kernels",
+    "decode",
+    "doctor",
+    "export",
+    "calibrate",
+)
 """The commands in the order of the help; each is the object COMMAND of the module of its name."""
 
 _EXIT_INTERRUPTED = 130
@@ -112,7 +122,9 @@ def _with_command(argv: list[str]) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    looks_so = word == "-" or word.endswith((".json", ".gz")) or "/" in word or os.sep in word
+    looks_so = (
+        word == "-" or word.endswith((".json", ".gz", ".zst")) or "/" in word or os.sep in word
+    )
     if looks_so:
         return True
     from pathlib import Path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    import re
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
@@ -28,6 +29,49 @@ def add_step_argument(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="only this step: 1 is the first, 'last', or a name such as ProfilerStep#4",
     )
+
+
+def add_filter_argument(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Adds `--filter`; `more` goes on about what is kept."""
+    parser.add_argument("--filter", metavar="TEXT", help=f"only names that hold TEXT{more}")
+
+
+def add_limit_argument(parser: argparse.ArgumentParser, what: str = "rows") -> None:
+    """Adds `--limit`; `what` is counted."""
+    parser.add_argument("--limit", type=positive, metavar="N", help=f"only the first N {what}")
+
+
+def add_rank_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--rank-regex`, a pattern for `ranks_by`."""
+    parser.add_argument(
+        "--rank-regex",
+        type=_rank_regex,
+        metavar="REGEX",
+        help="where in the file's path its rank stands, as the group (?P<rank>...) or the first; "
+        "goes before the rank that the trace states",
+    )
+
+
+def positive(text: str) -> int:
+    """Returns a whole number of at least 1; raises ValueError for anything else."""
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+positive.__name__ = "number >= 1"  # argparse names the type in its message
+
+
+def _rank_regex(text: str) -> re.Pattern[str]:
+    from argparse import ArgumentTypeError
+
+    from ptx.profiling.analysis.ranks import rank_pattern
+
+    try:
+        return rank_pattern(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r}: {error}") from error
 
 
 def add_json_argument(parser: argparse.ArgumentParser) -> None:

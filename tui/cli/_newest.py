@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ptx.profiling.sanitise import clean
 
-_ENDINGS = (".json", ".json.gz")
+_ENDINGS = (".json", ".json.gz", ".json.zst")
 _PROFILER_NAME = ".pt.trace.json"
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"))

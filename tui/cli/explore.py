@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ptx.tui.cli._load import add_file_argument, load_structure, print_lines, spooled
+from ptx.tui.cli._load import (
+    add_file_argument,
+    add_rank_argument,
+    load_structure,
+    print_lines,
+    spooled,
+)
 from ptx.tui.cli._output import add_ascii_argument, wants_ascii
 
 if TYPE_CHECKING:
@@ -21,28 +27,36 @@ class ExploreCommand:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Adds the command's arguments."""
         add_file_argument(parser)
+        add_rank_argument(parser)
         add_ascii_argument(parser)
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse alone")
 
     def run(self, args: argparse.Namespace) -> int:
         """Runs the explorer; returns the exit code."""
-        # Textual paints through stderr, so both have to be a terminal
-        if not (sys.stdout.isatty() and sys.stderr.isatty()):
-            from ptx.profiling.report.text import summary_text
+        from ptx.profiling.analysis.ranks import ranks_by
 
-            print_lines(summary_text(load_structure(args.file)))
-            return 0
-        with spooled(args.file) as path:
-            from ptx.profiling.trace.source import open_source
+        with ranks_by(args.rank_regex):
+            return _explore(args)
 
-            open_source(path).close()  # what cannot be read is said before the screen is taken
-            if args.file == "-":
-                _take_keyboard()
-            from ptx.tui.app import PtxApp
 
-            app = PtxApp(path, ascii_only=wants_ascii(args))
-            app.run(mouse=not args.no_mouse)
-        return app.return_code or 0
+def _explore(args: argparse.Namespace) -> int:
+    # Textual paints through stderr, so both have to be a terminal
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        from ptx.profiling.report.text import summary_text
+
+        print_lines(summary_text(load_structure(args.file)))
+        return 0
+    with spooled(args.file) as path:
+        from ptx.profiling.trace.source import open_source
+
+        open_source(path).close()  # what cannot be read is said before the screen is taken
+        if args.file == "-":
+            _take_keyboard()
+        from ptx.tui.app import PtxApp
+
+        app = PtxApp(path, ascii_only=wants_ascii(args))
+        app.run(mouse=not args.no_mouse)
+    return app.return_code or 0
 
 
 def _take_keyboard() -> None:

@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 from ptx.tui.cli._load import (
     add_file_argument,
+    add_filter_argument,
     add_json_argument,
+    add_limit_argument,
     add_step_argument,
     load_structure,
+    positive,
     print_lines,
     write_json,
 )
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
+
+    from ptx.profiling.tensors.execution_trace import ExecutionTrace
 
 
 class TreeCommand:
@@ -28,16 +34,26 @@ class TreeCommand:
         add_file_argument(parser)
         add_step_argument(parser)
         parser.add_argument(
-            "--depth", type=_positive, metavar="N", help="only the first N levels of the tree"
+            "--depth", type=positive, metavar="N", help="only the first N levels of the tree"
         )
+        add_filter_argument(parser, ", with what is above them")
+        add_limit_argument(parser, "nodes")
         parser.add_argument(
-            "--filter", metavar="TEXT", help="only names that hold TEXT, with what is above them"
+            "--sort",
+            choices=("start", "gpu", "cpu"),
+            default="start",
+            help="those under one node by start (the default), by GPU sum or by CPU time",
         )
-        parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N nodes")
         parser.add_argument(
             "--all",
             action="store_true",
             help="text: Python frames and runtime calls too (JSON always has them)",
+        )
+        parser.add_argument(
+            "--et",
+            metavar="FILE",
+            help="JSON: the Execution Trace of the same run, by which it is exact what ops did to "
+            "memory; without it, X.et.json beside X.json is taken",
         )
         add_json_argument(parser)
 
@@ -50,8 +66,12 @@ class TreeCommand:
             find_step,
             kept_depth,
             select_nodes,
+            sort_siblings,
         )
+        from ptx.profiling.errors import UsageError
 
+        if args.et and not args.json:
+            raise UsageError("--et changes nothing in the text", hint="add --json")
         structure = load_structure(args.file)
         tree = structure.tree
         nodes = select_nodes(
@@ -61,12 +81,14 @@ class TreeCommand:
             text=args.filter,
             leave_out=() if args.json or args.all else DETAIL_KINDS,
         )
+        nodes = sort_siblings(structure, nodes, args.sort)
         if args.json:
             from ptx.profiling.report.documents import envelope, node_documents
             from ptx.profiling.report.encode import encode_stream
 
             head = envelope(structure, "ptx.tree/1")
-            rows = node_documents(structure, nodes[: args.limit])
+            et = _execution_trace(args.et, structure.trace.path)
+            rows = node_documents(structure, nodes[: args.limit], et)
             write_json(encode_stream(head, "nodes", rows))
         else:
             from ptx.profiling.report.text import tree_text
@@ -78,13 +100,22 @@ class TreeCommand:
         return 0
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+def _execution_trace(given: str | None, trace: Path) -> ExecutionTrace | None:
+    """Returns the Execution Trace that is given, else the one beside a trace if it is sound."""
+    from pathlib import Path
 
+    from ptx.profiling.errors import TraceFormatError
+    from ptx.profiling.tensors.execution_trace import beside, read_execution_trace
 
-_positive.__name__ = "number >= 1"  # argparse names the type in its message
+    if given is not None:
+        return read_execution_trace(Path(given))
+    found = beside(trace)
+    if found is None:
+        return None
+    try:
+        return read_execution_trace(found)
+    except TraceFormatError:  # nobody asked for it, and each answer says what it rests on
+        return None
+
 
 COMMAND = TreeCommand()

@@ -42,6 +42,17 @@ def launched(
     return builder.kernel("k", start, dur, correlation=number, stream=stream)
 
 
+def skewed(folder: Path, activities: int, early: int, lead_us: float) -> DoctorProblem:
+    """Returns the skew of a trace whose first activities start before their launches."""
+    builder = trace()
+    for k in range(activities):
+        at = 1_000_000 + 20 * k
+        builder.runtime("cudaLaunchKernel", at, 2, correlation=k)
+        start = at - lead_us if k < early else at + 3
+        builder.kernel("k", start, 1, correlation=k, stream=k)
+    return problems(built(builder, folder))["clock-skew"]
+
+
 def healthy() -> TraceBuilder:
     """A trace with nothing to complain of: all flags on, all kernels linked."""
     builder = trace().header(pytorch_version="2.9.0", record_shapes=1, profile_memory=1)
@@ -69,11 +80,41 @@ class TestProblems:
             assert found.severity == "error"
             assert "prof.step()" in found.message
 
-    def test_largest_clock_skew_is_stated(self, tmp_path: Path) -> None:
+    def test_clock_skew_is_stated_by_its_middle_and_its_most(self, tmp_path: Path) -> None:
         builder = launched(launched(healthy(), 2, 40, 37), 3, 60, 58.5)
         found = problems(built(builder, tmp_path))["clock-skew"]
-        assert (found.severity, found.count) == ("error", 2)
-        assert "(2 of 3), by up to 3,000 ns" in found.message
+        assert found.count == 2
+        assert "(2 of 3), by 2,250 ns in the middle and up to 3,000 ns" in found.message
+
+    @pytest.mark.parametrize(
+        ("lead_us", "early", "severity"),
+        [
+            (0.5, 1, "note"),
+            (10, 40, "note"),
+            (11, 1, "warning"),
+            (90, 40, "warning"),
+            (150, 1, "error"),
+            (5000, 40, "error"),
+        ],
+    )
+    def test_clock_skew_weighs_by_its_size(
+        self, tmp_path: Path, lead_us: float, early: int, severity: str
+    ) -> None:
+        assert skewed(tmp_path, 40, early, lead_us).severity == severity
+
+    @pytest.mark.parametrize(
+        ("activities", "early", "severity"),
+        [(3000, 2, "note"), (3000, 4, "warning"), (3000, 29, "warning"), (3000, 30, "error")],
+    )
+    def test_large_clock_skew_weighs_by_its_share(
+        self, tmp_path: Path, activities: int, early: int, severity: str
+    ) -> None:
+        assert skewed(tmp_path, activities, early, 5000).severity == severity
+
+    def test_one_odd_kernel_among_many_does_not_unmake_a_trace(self, tmp_path: Path) -> None:
+        found = skewed(tmp_path, 3000, 1, 900_000)
+        assert (found.severity, found.count) == ("note", 1)
+        assert "(1 of 3,000), by 900,000,000 ns in the middle" in found.message
 
     def test_start_within_the_launch_is_no_skew(self, tmp_path: Path) -> None:
         assert problems(built(launched(healthy(), 2, 40, 40.5), tmp_path)) == {}
@@ -103,10 +144,45 @@ class TestProblems:
         found = problems(built(builder, tmp_path))["launches-without-activity"]
         assert (found.severity, found.events) == ("note", (4,))
 
+    def test_correlation_that_two_launches_carry_is_told(self, tmp_path: Path) -> None:
+        builder = launched(launched(healthy(), 2, 100, 110), 2, 200, 210)
+        found = problems(built(builder, tmp_path))["repeated-correlation"]
+        assert (found.severity, found.events) == ("warning", (6, 9))
+
+    def test_driver_call_inside_its_runtime_call_repeats_no_correlation(
+        self, tmp_path: Path
+    ) -> None:
+        builder = healthy().runtime("cudaLaunchKernel", 40, 9, correlation=2)
+        builder.host("cuda_driver", "cuLaunchKernelEx", 42, 3, {"correlation": 2})
+        found = problems(built(builder.kernel("k", 60, 5, correlation=2), tmp_path))
+        assert "repeated-correlation" not in found
+
     def test_duration_over_the_whole_next_activity(self, tmp_path: Path) -> None:
         builder = launched(launched(healthy(), 2, 30, 40, 50), 3, 45, 60)
         found = problems(built(builder, tmp_path))["bad-duration"]
         assert (found.severity, found.events) == ("warning", (6,))
+
+    def test_event_at_zero_of_an_epoch_is_told_to_stand_far_away(self, tmp_path: Path) -> None:
+        epoch = 1_712_195_495_519_689
+        builder = trace().op("a", epoch, 5).op("lost", 0, 5).op("b", epoch + 20, 5)
+        found = problems(built(builder, tmp_path))["time-gap"]
+        assert (found.severity, found.count, found.events) == ("warning", 1, (1,))
+        assert "475,610 hours from all others" in found.message
+
+    @pytest.mark.parametrize(
+        ("gap_us", "dur_us", "told"),
+        [(86_399e6, 5, False), (86_401e6, 5, True), (86_401e6, 9_000e6, False)],
+    )
+    def test_pause_of_less_than_a_day_or_beside_a_long_run_is_none(
+        self, tmp_path: Path, gap_us: float, dur_us: float, told: bool
+    ) -> None:
+        builder = trace().op("a", 0, dur_us).op("b", dur_us + gap_us, 1).op("c", 1, 1)
+        assert ("time-gap" in problems(built(builder, tmp_path))) == told
+
+    def test_file_of_counters_alone_is_not_asked_for_a_step(self, tmp_path: Path) -> None:
+        builder = trace().add({"ph": "C", "name": "load", "pid": 1, "ts": 5, "args": {"v": 1}})
+        found = problems(built(builder, tmp_path))["no-events"]
+        assert "counters, arrows or asynchronous events alone" in found.message
 
     def test_slices_that_cross(self, tmp_path: Path) -> None:
         builder = healthy().annotation("a", 50.5, 10).annotation("b", 55, 20)
@@ -121,8 +197,8 @@ class TestProblems:
 
     def test_worst_stand_first(self, tmp_path: Path) -> None:
         builder = healthy().annotation("a", 50.5, 10).annotation("b", 55, 20)
-        builder.kernel("lost", 70, 4, correlation=77)
-        found = [p.severity for p in find_problems(built(launched(builder, 2, 60, 55), tmp_path))]
+        builder.kernel("lost", 700, 4, correlation=77)
+        found = [p.severity for p in find_problems(built(launched(builder, 2, 600, 30), tmp_path))]
         assert found == ["error", "warning", "note"]
 
     def test_evidence_is_the_first_events_of_all(self, tmp_path: Path) -> None:
@@ -180,7 +256,7 @@ class TestDocument:
         return found
 
     def test_fields_are_those_of_the_schema(self, tmp_path: Path) -> None:
-        document = self.document(built(launched(trace(), 1, 10, 5), tmp_path))
+        document = self.document(built(launched(trace(), 1, 500, 5), tmp_path))
         assert document["schema"] == "ptx.doctor/1"
         assert document["sound"] is False
         [problem] = document["problems"]
@@ -198,7 +274,7 @@ class TestDocument:
 
 class TestText:
     def test_verdict_links_problems_and_lacks(self, tmp_path: Path) -> None:
-        builder = launched(launched(trace(), 1, 10, 20), 2, 40, 36)
+        builder = launched(launched(trace(), 1, 10, 20), 2, 400, 36)
         lines = list(doctor_text(built(builder, tmp_path)))
         assert lines[0] == "t.json  NOT SOUND"
         assert lines[1] == "ok      2 of 2 activities linked to a launch, 2 to an op"
@@ -206,7 +282,7 @@ class TestText:
         assert "            profile(record_shapes=True)" in lines
 
     def test_counts_above_one_stand_behind_the_code(self, tmp_path: Path) -> None:
-        builder = launched(launched(trace(), 1, 40, 30), 2, 60, 50)
+        builder = launched(launched(trace(), 1, 400, 30), 2, 600, 50)
         assert any(
             line.startswith("error   clock-skew (2): ")
             for line in doctor_text(built(builder, tmp_path))

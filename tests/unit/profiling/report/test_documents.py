@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.traces import trace
 
 from ptx.profiling.analysis.selection import select_activities, select_nodes
-from ptx.profiling.analysis.tables import kernel_rows, op_rows
+from ptx.profiling.analysis.tables import kernel_rows
+from ptx.profiling.analysis.tops import top_rows
 from ptx.profiling.report.documents import (
     activity_documents,
     envelope,
@@ -102,6 +104,10 @@ class TestSummary:
         assert set(document["time"]["buckets_ns"].values()) == {None}
         assert all(row["modelled_bytes"] is None for row in document["top_kernels"])
 
+    def test_slices_and_threads_stand_only_where_no_device_worked(self, name: str) -> None:
+        document = summary_document(structure_of(name))
+        assert document["top_slices"] is document["threads"] is None
+
 
 @pytest.mark.parametrize("name", NAMES)
 class TestTree:
@@ -152,6 +158,32 @@ class TestTree:
                 assert node["idle_ns"] <= idle[node["event"]]
 
 
+class TestTensorsOfTheTree:
+    def test_ops_have_inputs_and_effect_and_other_nodes_have_neither(self) -> None:
+        structure = structure_of("geglu_eager.json.gz")
+        for node in node_documents(structure, select_nodes(structure)):
+            recorded = "Input Dims" in events_of("geglu_eager.json.gz")[node["event"]]["args"]
+            assert (node["inputs"] is not None) == (recorded and node["kind"] == "op")
+            assert (node["effect"] is not None) <= (node["inputs"] is not None)
+
+    def test_view_and_copy_are_told_apart_with_their_strides(self) -> None:
+        structure = structure_of("geglu_eager.json.gz")
+        nodes = list(node_documents(structure, select_nodes(structure, text="aten::t")))
+        first = next(node for node in nodes if node["name"] == "aten::t")
+        [given] = first["inputs"]
+        assert (given["dtype"], given["layout"]) == ("bf16", "contiguous")
+        assert first["effect"]["class"] == "view"
+        assert first["effect"]["bytes"] == 0
+        assert first["effect"]["to_shape"] == given["shape"][::-1]
+        assert first["effect"]["to_strides"] == given["strides"][::-1]
+
+    def test_trace_without_shapes_has_null_for_both(self, tmp_path: Path) -> None:
+        path = trace().op("aten::mm", 0, 5).write(tmp_path / "t.json")
+        structure = build_structure(read_trace(path))
+        [node] = node_documents(structure, select_nodes(structure))
+        assert node["inputs"] is node["effect"] is None
+
+
 @pytest.mark.parametrize("name", NAMES)
 class TestKernels:
     def test_totals_by_name_equal_a_plain_sum(self, name: str) -> None:
@@ -185,7 +217,7 @@ def test_ops_by_name_equal_a_plain_count() -> None:
         if event.get("cat") == "cpu_op":
             expected[event["name"]][0] += 1
             expected[event["name"]][1] += ns(event["dur"])
-    rows = op_rows(structure_of("geglu_eager.json.gz"))
+    rows = top_rows(structure_of("geglu_eager.json.gz"), "op")
     # no op of this sample lies in another of its own name
     assert {r.name: [r.calls, r.cpu_total_ns] for r in rows} == dict(expected)
 

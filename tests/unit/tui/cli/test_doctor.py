@@ -22,7 +22,7 @@ def sound() -> TraceBuilder:
 
 
 def skewed() -> TraceBuilder:
-    builder = trace().op(HOSTILE, 10, 9).runtime("cudaLaunchKernel", 12, 3, correlation=1)
+    builder = trace().op(HOSTILE, 510, 9).runtime("cudaLaunchKernel", 512, 3, correlation=1)
     return builder.kernel("k", 9, 5, correlation=1)
 
 

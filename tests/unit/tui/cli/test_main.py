@@ -77,7 +77,9 @@ def test_the_exit_code_is_the_commands(install: Callable[[Run], None]) -> None:
     assert cli.main(["tree", "a.json"]) == 1
 
 
-@pytest.mark.parametrize("word", ["a.json", "a.json.gz", "rank0.gz", "./a", "dir/a", "-"])
+@pytest.mark.parametrize(
+    "word", ["a.json", "a.json.gz", "a.json.zst", "rank0.gz", "./a", "dir/a", "-"]
+)
 def test_a_word_that_looks_like_a_file_is_explored(
     calls: list[argparse.Namespace], word: str
 ) -> None:

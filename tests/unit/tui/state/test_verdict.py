@@ -30,17 +30,23 @@ def equation(structure: Structure) -> str:
 
 
 def launched(builder: TraceBuilder, start: int) -> TraceBuilder:
-    builder.op("aten::mm", 10, 9).runtime("cudaLaunchKernel", 12, 3, correlation=1)
+    builder.op("aten::mm", 510, 9).runtime("cudaLaunchKernel", 512, 3, correlation=1)
     return builder.kernel("k", start, 5, correlation=1)
 
 
 def test_sound_trace_says_nothing(tmp_path: Path) -> None:
-    assert notice(built(launched(trace(), 20), tmp_path)) == ""
+    assert notice(built(launched(trace(), 520), tmp_path)) == ""
 
 
 def test_notes_and_warnings_stay_with_the_doctor(tmp_path: Path) -> None:
-    builder = launched(trace(), 20).annotation("a", 40.5, 10).annotation("b", 45, 20)
-    assert notice(built(builder.kernel("lost", 60, 4), tmp_path)) == ""
+    builder = launched(trace(), 520).annotation("a", 40.5, 10).annotation("b", 45, 20)
+    assert notice(built(builder.kernel("lost", 560, 4), tmp_path)) == ""
+
+
+def test_clocks_that_differ_by_less_than_a_launch_takes_stay_with_the_doctor(
+    tmp_path: Path,
+) -> None:
+    assert notice(built(launched(trace(), 505), tmp_path)) == ""
 
 
 def test_unsound_trace_counts_its_problems(tmp_path: Path) -> None:
@@ -56,7 +62,7 @@ def test_launches_without_kernels_name_the_likely_cause(tmp_path: Path) -> None:
 
 
 def test_cut_file_says_how_much_was_read(tmp_path: Path) -> None:
-    structure = built(launched(trace(), 20).op("aten::relu", 30, 4), tmp_path, 10)
+    structure = built(launched(trace(), 520).op("aten::relu", 30, 4), tmp_path, 10)
     assert notice(structure) == "   file ends early: 3 events read (ptx doctor)"
 
 
