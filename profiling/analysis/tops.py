@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from ptx.profiling.structure.structure import Structure
 
-Grouping: TypeAlias = Literal["op", "shape", "module", "category", "kernel"]
+Grouping: TypeAlias = Literal["op", "shape", "module", "class", "category", "kernel"]
 TopSort: TypeAlias = Literal["gpu", "cpu", "self", "calls", "name"]
 NO_MODULE = "(no module)"
 
@@ -75,8 +77,8 @@ def top_rows(
 ) -> list[TopRow]:
     """Returns the groups of a trace, longest GPU sum first, then longest self time.
 
-    Groups by module, category or kernel share the activities out: their GPU sums add up to that of
-    the trace or step. Groups by op or shape do not, since ops hold others.
+    Groups by module, class (of modules), category or kernel share the activities out: their GPU
+    sums add up to that of the trace or step. Groups by op or shape do not, since ops hold others.
 
     Args:
         structure: the trace.
@@ -142,7 +144,7 @@ def _shapes(structure: Structure, scope: _Scope) -> list[TopRow]:
     return [replace(row, detail=detail) for row, detail in zip(rows, shown, strict=True)]
 
 
-def _modules(structure: Structure, scope: _Scope) -> list[TopRow]:
+def _modules(structure: Structure, scope: _Scope, *, by_class: bool = False) -> list[TopRow]:
     table, tree = structure.trace.table, structure.tree
     nodes = _nodes_of(structure, NodeKind.MODULE, scope.step)
     home = modules_of_activities(structure)
@@ -150,22 +152,37 @@ def _modules(structure: Structure, scope: _Scope) -> list[TopRow]:
         above = kept_depth(tree.parent, tree.depth, tree.kind == NodeKind.MODULE)
         nodes = nodes[above[nodes] < scope.depth]
         home = climb(home, structure.module, above >= scope.depth)
-    names, group = np.unique(table.name[tree.event[nodes]], return_inverse=True)
-    code_of = {code: k for k, code in enumerate(names.tolist())}
     mine = _activities_of(structure, scope.step)
-    name = np.where(home[mine] >= 0, table.name[tree.event[home[mine]]], ABSENT)
+    home = home[mine]
     # a module that began in the step before may have activities in this one
-    labels = [table.names[code] for code in names.tolist()]
-    for code in np.unique(name).tolist():
-        if code not in code_of:
-            code_of[code] = len(labels)
-            labels.append(NO_MODULE if code == ABSENT else table.names[code])
-    codes, slot = np.unique(name, return_inverse=True)
-    at = np.array([code_of[code] for code in codes.tolist()], np.intp)[slot]
+    known = np.append(nodes, home[home >= 0])
+    codes, slot = np.unique(table.name[tree.event[known]], return_inverse=True)
+    labels: dict[str, int] = {}
+    names = (table.names[code] for code in codes.tolist())
+    group_of = [
+        labels.setdefault(class_of(name) if by_class else name, len(labels)) for name in names
+    ]
+    group = np.array(group_of, np.intp)[slot]
+    at = np.full(len(mine), len(labels), np.intp)
+    at[home >= 0] = group[len(nodes) :]
     own = table.dur_ns[tree.event].copy()
     inner = nodes[structure.module[nodes] >= 0]
     np.subtract.at(own, structure.module[inner], table.dur_ns[tree.event[inner]])
-    return _assemble(structure, labels, (nodes, group), (mine, at), np.maximum(own, 0))
+    return _assemble(
+        structure,
+        [*labels, NO_MODULE],
+        (nodes, group[: len(nodes)]),
+        (mine, at),
+        np.maximum(own, 0),
+    )
+
+
+_INSTANCE = re.compile(r"_\d+\Z")
+
+
+def class_of(module: str) -> str:
+    """Returns a module's name without the number that the profiler gives its instances."""
+    return _INSTANCE.sub("", module)
 
 
 def modules_of_activities(structure: Structure) -> NDArray[np.int32]:
@@ -204,6 +221,7 @@ _BUILDERS: dict[Grouping, Callable[[Structure, _Scope], list[TopRow]]] = {
     "op": _ops,
     "shape": _shapes,
     "module": _modules,
+    "class": partial(_modules, by_class=True),
     "category": _categories,
     "kernel": _kernels,
 }

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from ptx.profiling.analysis.tops import Grouping, TopRow
     from ptx.profiling.structure.structure import Structure
 
-_PLURALS = {"op": "ops", "shape": "ops", "module": "modules", "category": "activities"}
+_PLURALS = {
+    "op": "ops",
+    "shape": "ops",
+    "module": "modules",
+    "class": "modules",
+    "category": "activities",
+}
 _SORTS = ("gpu", "cpu", "self", "calls", "name")
 
 
@@ -40,8 +46,8 @@ class OpsCommand:
             "--by",
             choices=tuple(_PLURALS),
             default="op",
-            help="a row for each op name (the default), op name and input shapes, module, or "
-            "category of kernels",
+            help="a row for each op name (the default), op name and input shapes, module, class of "
+            "modules, or category of kernels",
         )
         parser.add_argument(
             "--depth",

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 SAMPLES = Path(__file__).resolve().parents[4] / "sample_traces"
 NAMES = sorted(path.name for path in SAMPLES.glob("*.json.gz"))
-GROUPINGS: tuple[Grouping, ...] = ("op", "shape", "module", "category", "kernel")
-SHARED_OUT: tuple[Grouping, ...] = ("module", "category", "kernel")
+GROUPINGS: tuple[Grouping, ...] = ("op", "shape", "module", "class", "category", "kernel")
+SHARED_OUT: tuple[Grouping, ...] = ("module", "class", "category", "kernel")
 
 
 @cache
@@ -217,6 +217,15 @@ class TestModules:
             "nn.Module: Net_0",
             NO_MODULE,
         }
+
+    def test_class_sums_the_instances_of_a_module(self, tmp_path: Path) -> None:
+        builder = trace()
+        for k in range(3):
+            builder.frame(f"nn.Module: Linear_{k}", 100 * k, 50).op("aten::mm", 100 * k + 5, 10)
+            launched(builder, k + 1, 100 * k + 6, 5)
+        [row] = top_rows(built(builder, tmp_path), "class")
+        assert (row.name, row.calls, row.gpu_sum_ns) == ("nn.Module: Linear", 3, 15_000)
+        assert (row.cpu_total_ns, row.cpu_self_ns) == (150_000, 150_000)
 
     def test_depth_rolls_up_to_the_module_that_is_left(self, tmp_path: Path) -> None:
         builder = trace()

@@ -13,7 +13,7 @@ from ptx.tui.cli import main
 
 SAMPLE = Path(__file__).resolve().parents[4] / "sample_traces" / "geglu_eager.json.gz"
 FIELDS = ["name", "calls", "cpu_self_ns", "cpu_total_ns", "gpu_sum_ns", "kernels"]
-GROUPINGS = ["op", "shape", "module", "category"]
+GROUPINGS = ["op", "shape", "module", "class", "category"]
 
 
 def run(capsysbinary: pytest.CaptureFixture[bytes], *argv: str | Path) -> str:
