@@ -64,6 +64,16 @@ class Explorer:
         rows = self.screen.rows
         return [rows.label(row) for row in rows.index.rows.tolist()]
 
+    @property
+    def panel_text(self) -> str:
+        """Returns the lines of the panels on screen."""
+        return "\n".join(found.as_text() for found in self.screen.panels.lists)
+
+    @property
+    def panel(self) -> str:
+        """Returns the panel that has the focus, else the one in front."""
+        return self.screen.panels.present
+
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()

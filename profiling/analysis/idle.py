@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptx.profiling.analysis._once import once_per_trace
+from ptx.profiling.structure.intervals import contains, distinct
 from ptx.profiling.structure.sums import subtree_sums
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.columns import ABSENT
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 CAUSES = ("op", "python", "launch", "sync", "alloc", "data", "other")
 _OP, _PYTHON, _LAUNCH, _SYNC, _ALLOC, _DATA, _OTHER = range(len(CAUSES))
 _BACKWARD = "autograd::engine::evaluate_function"
-_SYNCS = re.compile(r"\w*?(Synchronize|StreamWait|EventQuery)|(cuda|hip|cu)Memcpy(?!.*Async)")
-_ALLOCS = re.compile(r"(cuda|hip|cu|cnrt)\w*(Malloc|MemAlloc|Free|HostAlloc|HostRegister)")
+_SYNCS = re.compile(
+    r"\w*?([Ss]ynchronize|StreamWait|EventQuery|QueueSync|SyncDevice)"
+    r"|(cuda|hip|cu)Memcpy(?!.*Async)"
+)
+_ALLOCS = re.compile(r"(cuda|hip|cu|cnrt|aclrt)\w*(Malloc|MemAlloc|Free|HostAlloc|HostRegister)")
 _DATA_NAMES = re.compile(r".*DataLoader")
 
 
@@ -71,16 +75,72 @@ def charge_idle(structure: Structure) -> IdleCharge | None:
     own = np.zeros(len(tree), np.int64)
     uncharged = 0
     start, end = steps.start_ns, steps.end_ns
-    lane = _step_lane(structure)
-    threads = [*_autograd_lanes(structure, lane), lane]
-    timelines = [_Timeline(structure, code, only_ops=code != lane) for code in threads]
     for device in structure.devices.tolist():
         begins, ends = _idle(structure, device, start, end)
-        nodes, lengths = _cut(timelines, begins, ends)
+        left, right, nodes = host_pieces(structure, begins, ends)
         found = nodes >= 0
-        np.add.at(own, nodes[found], lengths[found])
-        uncharged += int(lengths[~found].sum())
+        np.add.at(own, nodes[found], (right - left)[found])
+        uncharged += int((right - left)[~found].sum())
     return IdleCharge(own, subtree_sums(tree, own), causes(structure), uncharged)
+
+
+@once_per_trace
+def charge_cpu(structure: Structure) -> IdleCharge:
+    """Returns the CPU time of the host as a charge: each node's own is what no child covers.
+
+    It stands for the idle time of a trace without a device. Frames and modules count like ops, so
+    that the charge of a subtree is the time of its root.
+    """
+    tree, table = structure.tree, structure.trace.table
+    host = np.flatnonzero(tree.kind != NodeKind.ACTIVITY)
+    own = np.zeros(len(tree), np.int64)
+    own[host] = table.dur_ns[tree.event[host]]
+    inside = host[tree.parent[host] >= 0]
+    np.subtract.at(own, tree.parent[inside], table.dur_ns[tree.event[inside]])
+    own = np.maximum(own, 0)  # a slice may outlast its parent by the file's rounding
+    return IdleCharge(own, subtree_sums(tree, own), causes(structure), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class HostWork:
+    """What the nodes of one name were charged for one cause of `CAUSES`.
+
+    `calls` counts all of them that were asked about, also those that were charged nothing;
+    `nodes` are those that were charged, the costliest first.
+    """
+
+    cause: str
+    name: str
+    calls: int
+    own_ns: int
+    nodes: NDArray[np.int64]
+
+
+def charges_by_name(
+    structure: Structure, charge: IdleCharge, nodes: NDArray[np.integer]
+) -> list[HostWork]:
+    """Returns the own charges of some nodes of the op tree by cause and name, costliest first."""
+    tree, table = structure.tree, structure.trace.table
+    names = len(table.names)
+    key = charge.cause[nodes].astype(np.int64) * names + table.name[tree.event[nodes]]
+    keys, group, calls = np.unique(key, return_inverse=True, return_counts=True)
+    own = charge.own_ns[nodes]
+    total = np.zeros(len(keys), np.int64)
+    np.add.at(total, group, own)
+    charged = np.flatnonzero(own)
+    order = charged[np.lexsort((-own[charged], group[charged]))]
+    first = np.searchsorted(group[order], np.arange(len(keys) + 1))
+    return [
+        HostWork(
+            cause=CAUSES[keys[k] // names],
+            name=table.names[keys[k] % names],
+            calls=int(calls[k]),
+            own_ns=int(total[k]),
+            nodes=np.asarray(nodes[order[first[k] : first[k + 1]]], np.int64),
+        )
+        for k in np.argsort(-total, kind="stable").tolist()
+        if total[k]
+    ]
 
 
 def causes(structure: Structure) -> NDArray[np.uint8]:
@@ -103,21 +163,54 @@ def causes(structure: Structure) -> NDArray[np.uint8]:
     cause[call & named(_SYNCS)] = _SYNC
     cause[call & named(_ALLOCS)] = _ALLOC
     loader = named(_DATA_NAMES) & ~call
-    inside = np.zeros(len(tree) + 1, np.int32)
-    np.add.at(inside, np.flatnonzero(loader), np.int32(1))
-    np.add.at(inside, np.flatnonzero(loader) + tree.size[loader], np.int32(-1))
-    cause[np.cumsum(inside[:-1]) > 0] = _DATA
+    cause[at_or_below(tree, loader)] = _DATA
     return cause
 
 
+def at_or_below(tree: Tree, roots: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns which nodes are one of `roots` (one flag a node) or lie below one."""
+    inside = np.zeros(len(tree) + 1, np.int32)
+    np.add.at(inside, np.flatnonzero(roots), np.int32(1))
+    np.add.at(inside, np.flatnonzero(roots) + tree.size[roots], np.int32(-1))
+    below: NDArray[np.bool_] = np.cumsum(inside[:-1]) > 0
+    return below
+
+
+def host_pieces(
+    structure: Structure, begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Returns disjoint ascending stretches of time, cut where the host moved on.
+
+    Args:
+        structure: the trace.
+        begins: where each stretch begins, in ns.
+        ends: where it ends.
+
+    Returns:
+        (begins, ends, nodes) of the pieces: the innermost node of the op tree on the step's
+        thread, or on a thread of the autograd engine while it is inside an op; -1 for none.
+    """
+    return _cut(_timelines(structure), begins, ends)
+
+
+@once_per_trace
+def _timelines(structure: Structure) -> tuple[Timeline, ...]:
+    lane = _step_lane(structure)
+    threads = [*_autograd_lanes(structure, lane), lane]
+    return tuple(Timeline(structure, code, only_ops=code != lane) for code in threads)
+
+
 def _step_lane(structure: Structure) -> int:
-    """Returns the thread that steps; without marks the one with most ops."""
+    """Returns the thread that steps; without marks the one with most ops, else most slices."""
     code = int(structure.steps.thread[0])
     if code >= 0:
         return code
     tree, table = structure.tree, structure.trace.table
-    ops = table.thread[tree.event[tree.kind == NodeKind.OP]]
-    return int(np.argmax(np.bincount(ops))) if len(ops) else ABSENT
+    for nodes in (tree.kind == NodeKind.OP, tree.kind != NodeKind.ACTIVITY):
+        threads = table.thread[tree.event[nodes]]
+        if len(threads):
+            return int(np.argmax(np.bincount(threads)))
+    return ABSENT
 
 
 def _autograd_lanes(structure: Structure, step_lane: int) -> list[int]:
@@ -132,27 +225,17 @@ def _idle(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Returns the stretches of the steps in which a device is idle, as disjoint (begins, ends)."""
     busy_start, busy_end = structure.busy_by_clock(device)
-    edges = _distinct(start, end, busy_start, busy_end)
+    edges = distinct(start, end, busy_start, busy_end)
     begins, ends = edges[:-1], edges[1:]
     in_step = structure.steps.at(begins) >= 0
-    k = np.searchsorted(busy_start, begins, "right") - 1
-    busy = (k >= 0) & (begins < busy_end[np.maximum(k, 0)]) if len(busy_start) else k >= 0
-    keep = in_step & ~busy
+    keep = in_step & ~contains(busy_start, busy_end, begins)
     return begins[keep], ends[keep]
 
 
-def _distinct(*times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns all times once, ascending; np.unique hashes them first, which takes twice as long."""
-    together = np.sort(np.concatenate(times))
-    is_first = np.ones(len(together), bool)
-    is_first[1:] = together[1:] > together[:-1]
-    return together[is_first]
+class Timeline:
+    """Which node of one thread is innermost at a time; with `only_ops` only while inside an op."""
 
-
-class _Timeline:
-    """Which node of one thread is innermost at a time."""
-
-    def __init__(self, structure: Structure, lane: int, *, only_ops: bool) -> None:
+    def __init__(self, structure: Structure, lane: int, *, only_ops: bool = False) -> None:
         tree, table = structure.tree, structure.trace.table
         host = (tree.kind != NodeKind.ACTIVITY) & (table.thread[tree.event] == lane)
         self.nodes = np.flatnonzero(host)
@@ -197,16 +280,15 @@ def _inside(parent: NDArray[np.int64], is_op: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def _cut(
-    timelines: list[_Timeline], begins: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns (node, ns) of each piece of the idle stretches, cut where the host moved on."""
-    edges = _distinct(begins, ends, *(edge for t in timelines for edge in (t.start, t.end)))
+    timelines: tuple[Timeline, ...], begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Returns (begins, ends, nodes) of the pieces of the stretches, as `host_pieces` does."""
+    edges = distinct(begins, ends, *(edge for t in timelines for edge in (t.start, t.end)))
     left, right = edges[:-1], edges[1:]
-    k = np.searchsorted(begins, left, "right") - 1
-    idle = (k >= 0) & (left < ends[np.maximum(k, 0)]) if len(begins) else np.zeros(len(left), bool)
-    left, right = left[idle], right[idle]
+    wanted = contains(begins, ends, left)
+    left, right = left[wanted], right[wanted]
     node = np.full(len(left), ABSENT, np.int64)
     for timeline in timelines:
         open_places = node < 0
         node[open_places] = timeline.at(left[open_places])
-    return node, right - left
+    return left, right, node

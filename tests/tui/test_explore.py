@@ -188,7 +188,7 @@ async def test_kernel_without_a_launch_leads_to_its_group(tmp_path: Path) -> Non
     async with explorer(builder.write(tmp_path / "old.json")) as ptx:
         await ptx.press("G")
         assert ptx.cursor.startswith("no op")
-        await until(ptx.pilot, lambda: "old" in ptx.screen.panel_list.as_text())
+        await until(ptx.pilot, lambda: "old" in ptx.panel_text)
         await ptx.press("enter", "enter")
         assert ptx.cursor.startswith("no op")
         assert "no row here" not in ptx.text

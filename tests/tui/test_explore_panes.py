@@ -22,16 +22,14 @@ def path(tmp_path: Path) -> Path:
 async def test_panel_follows_the_cursor_when_the_keys_rest(path: Path) -> None:
     async with explorer(path) as ptx:
         await ptx.press("slash", *"bmm", "enter")
-        kinds = ptx.screen.panel_list
-        await until(ptx.pilot, lambda: "attention_kernel" in kinds.as_text())
-        assert "gemm_kernel" not in kinds.as_text()
+        await until(ptx.pilot, lambda: "attention_kernel" in ptx.panel_text)
+        assert "gemm_kernel" not in ptx.panel_text
 
 
 async def test_kernel_in_the_panel_leads_to_its_op(path: Path) -> None:
     async with explorer(path) as ptx:
         await ptx.press("g")
-        kinds = ptx.screen.panel_list
-        await until(ptx.pilot, lambda: "dgrad_kernel" in kinds.as_text())
+        await until(ptx.pilot, lambda: "dgrad_kernel" in ptx.panel_text)
         await ptx.press("enter", "j", "enter")
         assert ptx.cursor == "bmm"
         assert ptx.screen.op_tree.has_focus
@@ -42,7 +40,7 @@ async def test_kernel_in_the_panel_leads_to_its_op(path: Path) -> None:
 async def test_n_steps_through_the_places_of_a_kernel(path: Path) -> None:
     async with explorer(path) as ptx:
         await ptx.press("g")
-        await until(ptx.pilot, lambda: "dgrad_kernel" in ptx.screen.panel_list.as_text())
+        await until(ptx.pilot, lambda: "dgrad_kernel" in ptx.panel_text)
         await ptx.press("enter", "G", "enter")
         first = ptx.screen.op_tree.cursor
         assert ptx.cursor == "gelu"
@@ -95,13 +93,13 @@ async def test_layout_key_puts_the_panel_beside_and_headings_follow(path: Path) 
     async with explorer(path, (120, 40)) as ptx:
         await ptx.press("vertical_line")
         heading = ptx.text.splitlines()[3]
-        assert "Kernels" in heading
+        assert "[Decode]" in heading
         tree_part = heading[: ptx.screen.op_tree.size.width]
         columns = [c.heading for c in ptx.screen.op_tree.columns if c.heading]
         assert all(c in tree_part for c in columns)
         assert ("kernel " in tree_part) == ("kernel" in columns)
         await ptx.press("vertical_line")
-        assert "Kernels" not in ptx.text.splitlines()[3]
+        assert "[Decode]" not in ptx.text.splitlines()[3]
 
 
 async def test_resizing_keeps_the_cursor_and_fits_the_headings(path: Path) -> None:
@@ -192,20 +190,8 @@ async def test_ascii_screen_is_ascii(path: Path) -> None:
         assert ptx.text.isascii(), [c for c in ptx.text if not c.isascii()]
 
 
-async def test_every_action_of_the_key_table_exists(path: Path) -> None:
-    async with explorer(path) as ptx:
-        for key in EXPLORE_KEYS:
-            name = "action_" + key.action.partition("(")[0].rpartition(".")[2]
-            assert hasattr(ptx.screen, name) or hasattr(ptx.pilot.app, name), key
-
-
-def test_no_key_is_bound_twice() -> None:
-    keys = [key for entry in EXPLORE_KEYS for key in entry.keys]
-    assert len(keys) == len(set(keys))
-
-
 async def test_no_widget_takes_a_key_of_the_table_for_itself(path: Path) -> None:
     async with explorer(path) as ptx:
         ours = {key for entry in EXPLORE_KEYS for key in entry.keys}
-        for widget in (ptx.screen.op_tree, ptx.screen.panel_list):
+        for widget in (ptx.screen.op_tree, *ptx.screen.panels.lists):
             assert not ours & set(widget._bindings.key_to_bindings), widget

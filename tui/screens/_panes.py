@@ -9,12 +9,12 @@ from textual.containers import Container, Vertical
 
 from ptx.profiling.sanitise import clean
 from ptx.tui.screens._base import TraceScreen
+from ptx.tui.screens._panel_pane import PanelPane
 from ptx.tui.state.explore import ExploreRows, Only, Place
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.header import make_header
 from ptx.tui.state.lens import FEW_LINES
-from ptx.tui.state.panels import InfoPanel, KernelPanel
-from ptx.tui.widgets.lines import HeaderLines, Lines, Tabs
+from ptx.tui.widgets.lines import HeaderLines, Lines
 from ptx.tui.widgets.row_tree import RowTree
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     from ptx.profiling.structure.structure import Structure
     from ptx.tui.state.glyphs import Glyphs
-    from ptx.tui.state.rows import FlatRows
 
 _BESIDE_FROM = 100
 _BESIDE_AT_START = 160
+_TWO_FROM = 120
+_TWO_STACKED_FROM = 20  # lines
 _FRAME_LINES = 5  # three of the header, the heading and the footer
 _LEAST_TREE = 3
 _SMALL_PANEL, _PANEL, _TALL_FROM = 7, 12, 32
 _PANEL_DELAY_S = 0.08
-_PANELS = {"kernels": "Kernels", "info": "Info"}
 
 
 class TreeAndPanel(TraceScreen):
@@ -52,7 +52,6 @@ class TreeAndPanel(TraceScreen):
         self.shown = Layers()
         self._lines = FEW_LINES
         self.rows = self._make_rows()
-        self.panel = "kernels" if self.rows.has_gpu else "info"
         self._beside: bool | None = None
         self._timer: Timer | None = None
         self._started = False
@@ -65,9 +64,7 @@ class TreeAndPanel(TraceScreen):
             with Vertical(id="tree-pane"):
                 yield Lines(glyphs=glyphs, id="heading")
                 yield RowTree(glyphs=glyphs, mark_cursor=mark, id="tree")
-            with Vertical(id="panel-pane"):
-                yield Tabs(glyphs=glyphs, id="tabs")
-                yield RowTree(glyphs=glyphs, mark_cursor=mark, id="panel")
+            yield PanelPane(glyphs=glyphs, mark_cursor=mark, id="panel-pane")
         yield from self.compose_bottom()
 
     def rows_replaced(self) -> None:
@@ -79,9 +76,9 @@ class TreeAndPanel(TraceScreen):
         return self.query_one("#tree", RowTree)
 
     @property
-    def panel_list(self) -> RowTree:
-        """Returns the list in the panel."""
-        return self.query_one("#panel", RowTree)
+    def panels(self) -> PanelPane:
+        """Returns the panels."""
+        return self.query_one("#panel-pane", PanelPane)
 
     def on_resize(self, event: events.Resize) -> None:
         """Lays the panes out for the new size; the first time it also opens the tree."""
@@ -101,14 +98,16 @@ class TreeAndPanel(TraceScreen):
         return self._beside and width >= _BESIDE_FROM
 
     def _lay_out(self) -> None:
-        beside = self._is_beside()
+        """Places the panels and gives them their height; what the tree leaves empty is theirs."""
+        beside, panels = self._is_beside(), self.panels
         self.query_one("#main").set_class(beside, "beside")
-        pane = self.query_one("#panel-pane")
-        if beside:
-            pane.styles.height = "100%"
-            return
+        enough = self.size.height >= _TWO_STACKED_FROM if beside else self.size.width >= _TWO_FROM
+        two = enough and not self.has_class("zoom-panel")
+        if (panels.two, panels.stacked) != (two, beside):
+            panels.two, panels.stacked = two, beside
+            self._update_panel()
         unused = self._room() - max(_LEAST_TREE, self.op_tree.row_count)
-        pane.styles.height = max(self._least_panel(), unused)
+        panels.styles.height = "100%" if beside else max(self._least_panel(), unused)
 
     def _room(self) -> int:
         return self.size.height - _FRAME_LINES
@@ -177,7 +176,7 @@ class TreeAndPanel(TraceScreen):
         """Lets the panel follow once the keys rest: a row is cheap to send, the panel is not."""
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_PANEL_DELAY_S, self._update_panel)
+        self._timer = self.set_timer(_PANEL_DELAY_S, self._follow_now)
 
     @on(RowTree.LaidOut, "#tree")
     @on(RowTree.TopChanged, "#tree")
@@ -185,26 +184,8 @@ class TreeAndPanel(TraceScreen):
         self._show_heading()
 
     def _update_panel(self) -> None:
-        node = self.op_tree.cursor
-        made: FlatRows
-        if self.panel == "kernels":
-            made = KernelPanel(self.rows, node)
-        else:
-            made = InfoPanel(self.rows, node)
-        self.panel_list.show(made)
-        self._show_tabs()
-
-    def _show_tabs(self) -> None:
-        node = self.op_tree.cursor
-        note = self.rows.label(node) if node >= 0 else ""
-        if self.panel == "kernels" and self.panel_list.row_count == 0:
-            note = "no GPU work here"
-        self.query_one("#tabs", Tabs).show_tabs(
-            list(_PANELS.values()),
-            _PANELS[self.panel],
-            note if len(note) < 50 else "",
-            focused=self.panel_list.has_focus,
-        )
+        if self.op_tree.source is not None:
+            self.panels.show(self.rows, self.op_tree.cursor)
 
     def _cursor_place(self) -> Place | None:
         """Returns where the cursor is, in words that outlast another layer or fold."""
@@ -212,42 +193,23 @@ class TreeAndPanel(TraceScreen):
         return self.rows.place_of(row) if row >= 0 else None
 
     def _focused_list(self) -> RowTree:
-        return self.panel_list if self.panel_list.has_focus else self.op_tree
-
-    def action_move(self, rows: int) -> None:
-        """Moves the cursor of the focused pane."""
-        self._focused_list().move(rows)
-
-    def action_page(self, pages: float) -> None:
-        """Moves by pages."""
-        self._focused_list().page(pages)
-
-    def action_home(self) -> None:
-        """Moves to the first row."""
-        self._focused_list().home()
-
-    def action_end(self) -> None:
-        """Moves to the last row."""
-        self._focused_list().end()
+        return self.panels.focused or self.op_tree
 
     def action_inward(self) -> None:
         """Opens or enters a row; in the panel shows the next panel."""
-        if self.panel_list.has_focus:
-            self.action_panel(self._other_panel())
+        if self.panels.focused is not None:
+            self.action_panel(self.panels.next_to(1))
         else:
             self.op_tree.open_or_enter()
             self._lay_out()
 
     def action_outward(self) -> None:
         """Closes or leaves a row; in the panel shows the previous panel."""
-        if self.panel_list.has_focus:
-            self.action_panel(self._other_panel())
+        if self.panels.focused is not None:
+            self.action_panel(self.panels.next_to(-1))
         else:
             self.op_tree.close_or_leave()
             self._lay_out()
-
-    def _other_panel(self) -> str:
-        return next(name for name in _PANELS if name != self.panel)
 
     def action_fold(self) -> None:
         """Folds or unfolds the row."""
@@ -290,15 +252,23 @@ class TreeAndPanel(TraceScreen):
         self.op_tree.rows_changed()
         self._lay_out()
 
-    def action_next_pane(self) -> None:
-        """Moves the focus to the other pane."""
-        (self.op_tree if self.panel_list.has_focus else self.panel_list).focus()
-        self.call_after_refresh(self._show_tabs)
+    def action_next_pane(self, by: int) -> None:
+        """Moves the focus to the next or previous pane; a zoom ends."""
+        self._end_zoom()
+        panes = [self.op_tree, *self.panels.lists]
+        panes[(panes.index(self._focused_list()) + by) % len(panes)].focus()
 
     def action_panel(self, name: str) -> None:
         """Shows a panel."""
-        self.panel = name
-        self._update_panel()
+        self._follow_now()
+        self.panels.choose(name)
+
+    def _follow_now(self) -> None:
+        """Lets the panels show the row under the cursor without waiting for the keys to rest."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+            self._update_panel()
 
     def action_layout(self) -> None:
         """Puts the panel beside the tree or below it."""
@@ -310,10 +280,21 @@ class TreeAndPanel(TraceScreen):
 
     def action_zoom(self) -> None:
         """Gives the focused pane the whole screen, or takes it back."""
-        name = "zoom-panel" if self.panel_list.has_focus else "zoom-tree"
-        zoomed = self.has_class("zoom-panel") or self.has_class("zoom-tree")
+        if not self._end_zoom():
+            if self.panels.focused is None:
+                self.add_class("zoom-tree")
+            else:
+                self.panels.choose(self.panels.present)
+                self.add_class("zoom-panel")
+            self._lay_out()
+
+    def _end_zoom(self) -> bool:
+        """Takes the whole screen back from a pane; returns whether one had it."""
+        if not (self.has_class("zoom-panel") or self.has_class("zoom-tree")):
+            return False
         self.remove_class("zoom-panel", "zoom-tree")
-        self.set_class(not zoomed, name)
+        self._lay_out()
+        return True
 
     def _arrange(self, order: str, only: Only) -> None:
         place = self._cursor_place()

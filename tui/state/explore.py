@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptx.profiling.analysis.categories import CATEGORY_LETTERS, categories_of
 from ptx.profiling.analysis.selection import with_ancestors
 from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.analysis.tables import kind_word
 from ptx.profiling.report.units import format_ns, format_share
 from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.tensors.gemm import gemm_of
+from ptx.profiling.tensors.inputs import inputs_at
 from ptx.tui.state.forest import build_forest
 from ptx.tui.state.lens import FEW_LINES, fold_forest, plain_name
 from ptx.tui.state.names import kernel_role, short_kernel, short_op
@@ -41,6 +44,7 @@ _BAR = Column("", 11, left=True)
 SHARES = ("step", "GPU busy", "parent")
 ORDERS = ("start", "cost", "time")
 _NAMED_SMALL = 3
+_MOST_SHAPES = 256  # instances whose inputs are read for one row
 _OPENS_ANYWAY = 0.6
 
 
@@ -107,6 +111,7 @@ class ExploreRows:
         )
         self.lens: Lens = self._all
         self._kernel_cells: dict[int, Cell] = {}
+        self._shapes: dict[int, str] = {}
 
     @property
     def cost(self) -> NDArray[np.int64]:
@@ -123,6 +128,7 @@ class ExploreRows:
         self.order, self.only = order, only
         self.lens = self._all
         self._kernel_cells.clear()
+        self._shapes.clear()
         if only:
             hit = np.zeros(len(self.lens), bool)
             found = self.hits(only.text) if only.nodes is None else self.rows_of(only.nodes)
@@ -220,14 +226,19 @@ class ExploreRows:
 
     def row(self, node: int, columns: Sequence[Column]) -> Row:
         """Returns the row of a node, with one cell a column."""
-        hidden = 0 if self.index.has_children(node) else self.lens.hidden(node)
+        leaf = not self.index.has_children(node)
+        # of several at once the number would say little; x lists them
+        hidden = self.lens.hidden(node) if leaf and self.lens.count(node) == 1 else 0
         totals = self.lens.totals
         quiet = self.has_gpu and totals.kernels[node] == 0 and totals.gpu_sum_ns[node] == 0
+        tail = [self._shape(node)] if leaf else []
+        tail += [f"+{hidden}"] if hidden else []
         return Row(
             self.label(node),
             tuple(self._cell(node, column) for column in columns),
-            f"+{hidden}" if hidden else "",
+            " ".join(tail).strip(),
             "dim" if quiet or not self.lens.count(node) else "normal",
+            brief=self._brief(node),
         )
 
     def label(self, node: int) -> str:
@@ -235,16 +246,59 @@ class ExploreRows:
         count = self.lens.count(node)
         if count == 0:
             return self._small_label(node)
-        forest, members = self.lens.forest, self.lens.members_of(node)
-        first = int(members[0])
-        alike = count > 1
-        names = [self._name(forest.title[first], forest.outer[first], plain=alike)]
-        if (length := int(forest.length[first])) > 1:
-            join = f" {self.glyphs.join} "
-            between = [join, self.glyphs.ellipsis] if length > 2 else []
-            last = self._name(forest.last_title[first], forest.inner[first], plain=alike)
-            names += [*between, join, last]
-        return (f"{count}x " if alike else "") + "".join(names)
+        names = self._chain(node)
+        between = f" {self.glyphs.join} {self.glyphs.ellipsis}" if self._length(node) > 2 else ""
+        joined = f"{between} {self.glyphs.join} ".join(names)
+        return f"{count}x {joined}" if count > 1 else joined
+
+    def _brief(self, node: int) -> str:
+        """Returns a shorter label of a chain: its last name; a module keeps its own too."""
+        names = self._chain(node) if self.lens.count(node) else []
+        if len(names) < 2:
+            return ""
+        forest, first = self.lens.forest, int(self.lens.first[node])
+        of_module = forest.title[first] >= 0 or (
+            self.structure.tree.kind[forest.outer[first]] == NodeKind.MODULE
+        )
+        text = f" {self.glyphs.join} ".join(names) if of_module else names[-1]
+        count = self.lens.count(node)
+        return f"{count}x {text}" if count > 1 else text
+
+    def _length(self, node: int) -> int:
+        return int(self.lens.forest.length[self.lens.first[node]])
+
+    def _chain(self, node: int) -> list[str]:
+        """Returns the first and the last name of a row's chain, one name where it is none."""
+        forest, first = self.lens.forest, int(self.lens.first[node])
+        plain = self.lens.count(node) > 1
+        names = [self._name(forest.title[first], forest.outer[first], plain=plain)]
+        if forest.length[first] > 1:
+            names.append(self._name(forest.last_title[first], forest.inner[first], plain=plain))
+        return names
+
+    def _shape(self, node: int) -> str:
+        """Returns `MxNxK` of a matrix product, or how many shapes its instances have."""
+        text = self._shapes.get(node)
+        if text is None:
+            text = self._shapes[node] = self._make_shape(node)
+        return text
+
+    def _make_shape(self, node: int) -> str:
+        table, tree = self.structure.trace.table, self.structure.tree
+        nodes = self.lens.inner_nodes(node)
+        if not 0 < len(nodes) <= _MOST_SHAPES or not self.lens.totals.kernels[node]:
+            return ""
+        name = table.name_of(int(tree.event[nodes[0]]))
+        if gemm_of(name, inputs_at(self.structure, int(nodes[0]))) is None:
+            return ""
+        found = {gemm_of(name, inputs_at(self.structure, k)) for k in nodes.tolist()}
+        sizes = {(g.batch, g.m, g.n, g.k) for g in found if g is not None}
+        if None in found:
+            return ""
+        if len(sizes) > 1:
+            return f"{len(sizes)} shapes"
+        batch, m, n, k = next(iter(sizes))
+        return f"{m}x{n}x{k}" if batch == 1 else f"{batch}*{m}x{n}x{k}"
 
     def _name(self, title: int, node: int, *, plain: bool) -> str:
         table, tree = self.structure.trace.table, self.structure.tree
@@ -343,7 +397,13 @@ class ExploreRows:
     # --- finding ------------------------------------------------------------------------------
 
     def hits(self, text: str) -> NDArray[np.int32]:
-        """Returns the rows whose chain, or a kernel of a leaf, holds this text; case ignored."""
+        """Returns the rows whose chain, or a kernel of a leaf, holds this text; case ignored.
+
+        A single capital that is a category's letter finds the rows of its kernels instead.
+        """
+        if len(text) == 1 and text in CATEGORY_LETTERS:
+            mine = categories_of(self.structure) == CATEGORY_LETTERS.index(text)
+            return self.rows_of(self.structure.tree.node_of[self.structure.activities.event[mine]])
         table, tree, forest = self.structure.trace.table, self.structure.tree, self.lens.forest
         needle = text.casefold()
         named = np.fromiter((needle in n.casefold() for n in table.names), bool, len(table.names))

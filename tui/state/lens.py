@@ -100,8 +100,9 @@ class Lens:
         """Returns the nodes whose subtrees make up the row, ascending: its own, or those below."""
         holders = [row] if self.count(row) else self.index.children(row).tolist()
         owned = np.concatenate([self.members_of(k) for k in holders] or [self.members[:0]])
-        tops = [_tops_below(self.forest, member) for member in owned.tolist()]
-        return np.sort(np.concatenate(tops)) if tops else np.zeros(0, np.int32)
+        outer = self.forest.outer[owned]
+        below = [_tops_below(self.forest, group) for group in owned[outer < 0].tolist()]
+        return np.sort(np.concatenate([outer[outer >= 0], *below]))
 
     def hidden(self, row: int) -> int:
         """Returns how many children the layers leave out below the row."""
@@ -178,9 +179,7 @@ class Lens:
 
 
 def _tops_below(forest: Forest, row: int) -> NDArray[np.int32]:
-    """Returns the outermost nodes at or below a row of the forest."""
-    if forest.outer[row] >= 0:
-        return forest.outer[row : row + 1]
+    """Returns the outermost nodes below a group of the forest."""
     below = slice(row + 1, row + int(forest.size[row]))
     outer = forest.outer[below]
     top = (outer >= 0) & (forest.outer[forest.parent[below]] < 0)

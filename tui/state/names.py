@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ptx.tui.state.rows import Role
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-_FRAME = re.compile(r"(?P<path>.*?)\((?P<line>\d+)\): (?P<function>.*)\Z")
+FRAME = re.compile(r"(?P<path>.*?)\((?P<line>\d+)\): (?P<function>.*)\Z")
 _LONGEST = 1000  # what a row can show fits into far less
 CATEGORY_ROLES: dict[str, Role] = {
     "G": "matmul",
@@ -44,7 +44,7 @@ def short_op(name: str) -> str:
     for prefix in ("aten::", "nn.Module: ", "autograd::engine::evaluate_function: "):
         if name.startswith(prefix):
             return name[len(prefix) :]
-    frame = _FRAME.match(name)
+    frame = FRAME.match(name)
     if frame is not None:
         return f"{frame['path'].rpartition('/')[2]}:{frame['line']} {frame['function']}"
     return _ADDRESS.sub("", name)

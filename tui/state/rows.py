@@ -50,13 +50,17 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: the label is cut to fit (in its middle if so said), its `tail` stays whole."""
+    """One line: the label is cut to fit (in its middle if so said), its `tail` stays whole.
+
+    Where the label is too long, `brief` stands in its place if there is one.
+    """
 
     label: str
     cells: tuple[Cell, ...] = ()
     tail: str = ""
     role: Role = "normal"
     middle: bool = False
+    brief: str = ""
 
 
 class RowSource(Protocol):

@@ -127,18 +127,31 @@ class HeaderLines(Lines):
 class Tabs(Lines):
     """The names of the panels with the present one marked, and a note at the right."""
 
-    def show_tabs(self, names: Sequence[str], present: str, note: str, *, focused: bool) -> None:
-        """Shows the names; the present one stands reversed while its panel has the focus."""
+    def show_tabs(
+        self, names: Sequence[str], present: str, note: str, *, focused: bool, also: str = ""
+    ) -> None:
+        """Shows the names; the present one stands reversed while its panel has the focus.
+
+        Args:
+            names: all of them; where they do not fit, one letter stands for the others.
+            present: the one in brackets.
+            note: what the panels are about, at the right where it fits.
+            focused: whether the present one has the focus.
+            also: a name that is shown too.
+        """
+        width = self.size.width
+        if sum(len(name) + 3 for name in names) + 1 > width:
+            names = [name if name == present else name[:1] for name in names]
+            also = also[:1]
         pieces: list[tuple[str, str]] = [(" ", "dim")]
         used = 1
         for name in names:
             chosen = name == present
             text = f"[{name}] " if chosen else f" {name}  "
-            pieces.append(
-                (text, "reverse" if chosen and focused else "strong" if chosen else "dim")
-            )
+            strong = "strong" if chosen or name == also else "dim"
+            pieces.append((text, "reverse" if chosen and focused else strong))
             used += len(text)
-        room = self.size.width - used - 1
+        room = width - used - 1
         if note and room > len(note) + 4:
             pieces.append((self.glyphs.horizontal * (room - len(note) - 1), "dim"))
             pieces.append((f" {note}", "dim"))

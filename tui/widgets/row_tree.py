@@ -84,13 +84,16 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         *,
         glyphs: Glyphs = UNICODE,
         mark_cursor: bool = False,
+        cursor_when_blurred: bool = True,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self._glyphs = glyphs
         self._mark_cursor = mark_cursor
+        self._cursor_when_blurred = cursor_when_blurred
         self._source: RowSource | None = None
         self._columns: Sequence[Column] = ()
+        self._is_flat = False
         self._top = -1
         self._cursor_row = -1
         self.cursor = -1
@@ -111,6 +114,7 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
         """Shows another source with the cursor on a node, or on its nearest visible ancestor."""
         used = self.row_count - self.scroll_offset.y
         self._source = source
+        self._is_flat = not (source.index.size > 1).any()
         self._lay_out()
         self.cursor = -1
         if len(source.index.rows):
@@ -251,30 +255,23 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
     def _line(self, node: int, width: int) -> Strip:
         source, glyphs = self._source, self._glyphs
         assert source is not None  # only called with one
-        index = source.index
         row = source.row(node, self._columns)
-        current = node == self.cursor
-        depth = int(index.depth[node])
-        indent = "  " * min(depth, _INDENT_LEVELS)
-        if depth > _INDENT_LEVELS:
-            indent = indent[:-1] + glyphs.deeper
-        sign = " "
-        if index.has_children(node):
-            sign = glyphs.opened if index.open[node] else glyphs.closed
-        lead = f"{'>' if current and self._mark_cursor else ' '}{indent}{sign} "
-        room = width - len(lead) - sum(c.width + 1 for c in self._columns)
+        current = node == self.cursor and (self._cursor_when_blurred or self.has_focus)
+        columns = self._columns if row.cells else ()  # a text alone has the whole line
+        lead = self._lead(node, current=current)
+        room = width - len(lead) - sum(c.width + 1 for c in columns)
         tail = f" {row.tail}" if row.tail else ""
         if cell_len(tail) >= room // 2:
             tail = ""
         label, label_room = row.label, room - cell_len(tail)
         if cell_len(label) > label_room:
-            label = fit(label, label_room, glyphs.ellipsis, middle=row.middle)
+            label = fit(row.brief or label, label_room, glyphs.ellipsis, middle=row.middle)
         parts = [(lead, self._style("dim", current=current))]
         parts.append((label, self._style(row.role, current=current)))
         gap = room - cell_len(label) - cell_len(tail)
         parts.append((tail, self._style("dim", current=current)))
         parts.append((" " * max(0, gap), self._style("normal", current=current)))
-        for column, cell in zip(self._columns, row.cells, strict=True):
+        for column, cell in zip(columns, row.cells, strict=True):
             text = (
                 fit(cell.text, column.width, glyphs.ellipsis, middle=column.cut == "middle")
                 if column.left
@@ -283,6 +280,21 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
             parts.append((" " + text, self._style(cell.role, current=current)))
         return strip(parts, width, self._style("normal", current=current))
 
+    def _lead(self, node: int, *, current: bool) -> str:
+        """Returns what stands in front of a label: the cursor's mark, the depth, open or closed."""
+        mark = ">" if current and self._mark_cursor else " "
+        if self._is_flat or self._source is None:
+            return f"{mark} "
+        index, glyphs = self._source.index, self._glyphs
+        depth = int(index.depth[node])
+        indent = "  " * min(depth, _INDENT_LEVELS)
+        if depth > _INDENT_LEVELS:
+            indent = indent[:-1] + glyphs.deeper
+        sign = " "
+        if index.has_children(node):
+            sign = glyphs.opened if index.open[node] else glyphs.closed
+        return f"{mark}{indent}{sign} "
+
     def _style(self, role: str, *, current: bool = False) -> Style:
         style = self.get_component_rich_style(f"row-tree--{role}")
         if current:
@@ -290,13 +302,20 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
             style += self.get_component_rich_style(name, partial=True)
         return style
 
-    def heading(self, title: str | None = None) -> str:
-        """Returns the line of headings that fits above, with another title if given."""
+    def heading(self, title: str | None = None, *, room_taken: int = 0) -> str:
+        """Returns the line of headings that fits above.
+
+        Args:
+            title: stands for the source's own.
+            room_taken: how many cells of the line are used by something else.
+        """
         if self._source is None:
             return ""
-        room = self.size.width - sum(c.width + 1 for c in self._columns)
+        first = next((k for k, c in enumerate(self._columns) if c.heading), len(self._columns))
+        columns = self._columns[first:]  # over columns without a name the title goes on
+        room = self.size.width - room_taken - sum(c.width + 1 for c in columns)
         line = fit(f" {title or self._source.title()}", room, self._glyphs.ellipsis)
-        for column in self._columns:
+        for column in columns:
             text = (
                 fit(column.heading, column.width, self._glyphs.ellipsis)
                 if column.left
@@ -327,6 +346,7 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
     def on_resize(self) -> None:
         """Chooses the columns anew."""
         self._lay_out()
+        self.refresh()  # a list that was hidden meanwhile keeps its old lines otherwise
         self._keep_cursor_visible()
         self.post_message(self.LaidOut(self))
 

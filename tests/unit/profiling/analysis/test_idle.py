@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.traces import TraceBuilder, trace
 
-from ptx.profiling.analysis.idle import CAUSES, IdleCharge, charge_idle
+from ptx.profiling.analysis.idle import (
+    CAUSES,
+    IdleCharge,
+    charge_cpu,
+    charge_idle,
+    charges_by_name,
+)
 from ptx.profiling.analysis.summary import step_rows
 from ptx.profiling.structure.structure import Structure, build_structure
 from ptx.profiling.structure.tree import NodeKind
@@ -94,7 +100,12 @@ def naive_charge(structure: Structure) -> tuple[dict[int, int], int]:
     lane = int(steps.thread[0])
     if lane < 0:
         counts: dict[int, int] = defaultdict(int)
-        for code, _ in host_ops:
+        slices = [
+            (int(table.thread[e]), "")
+            for e, kind in zip(tree.event, tree.kind, strict=True)
+            if kind != NodeKind.ACTIVITY
+        ]
+        for code, _ in host_ops or slices:
             counts[code] += 1
         lane = min(counts, key=lambda code: (-counts[code], code)) if counts else -1
     backward = sorted({c for c, name in host_ops if name == BACKWARD and c != lane})
@@ -193,3 +204,38 @@ def test_the_charge_explains_the_idle_time_of_real_steps(name: str, samples: Pat
     for charged_ns, row in zip(on_the_main_thread, rows, strict=True):
         assert charged_ns <= (row.idle_ns or 0)
     assert set(charge.by_cause(0, len(structure.tree))) == set(CAUSES)
+
+
+@settings(max_examples=60)
+@given(hosts=st.lists(HOST, max_size=10), activities=st.lists(ACTIVITY, min_size=1, max_size=4))
+def test_charges_by_name_are_a_plain_count(
+    hosts: list[tuple[str, int, int, int]], activities: list[tuple[int, int, int]], path: Path
+) -> None:
+    structure = built(random_trace(hosts, activities, []), path)
+    charge = charge_idle(structure)
+    assert charge is not None
+    tree, table = structure.tree, structure.trace.table
+    nodes = np.arange(0, len(tree), 2)
+    own: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for node in nodes.tolist():
+        key = CAUSES[charge.cause[node]], table.name_of(int(tree.event[node]))
+        own[key].append(int(charge.own_ns[node]))
+    found = charges_by_name(structure, charge, nodes)
+    assert {(w.cause, w.name): (w.calls, w.own_ns) for w in found} == {
+        key: (len(times), sum(times)) for key, times in own.items() if sum(times)
+    }
+    assert [w.own_ns for w in found] == sorted((w.own_ns for w in found), reverse=True)
+    for work in found:
+        times = charge.own_ns[work.nodes].tolist()
+        assert times == sorted(times, reverse=True)
+        assert sum(times) == work.own_ns
+        assert min(times) > 0
+
+
+def test_cpu_time_is_charged_to_what_no_child_covers(path: Path) -> None:
+    builder = trace().thread(1).frame("a.py(1): f", 0, 100)
+    builder.op("aten::mm", 10, 60).op("aten::t", 20, 15)
+    structure = built(builder, path)
+    charge = charge_cpu(structure)
+    assert charge.own_ns.tolist() == [40_000, 45_000, 15_000]
+    assert charge.total_ns.tolist() == [100_000, 60_000, 15_000]

@@ -226,3 +226,49 @@ def test_labels_of_chains_show_both_ends(tmp_path: Path) -> None:
     between = f" {UNICODE.join} {UNICODE.ellipsis} {UNICODE.join} "
     assert rows_of(builder, tmp_path).label(1) == f"conv2d{between}cudnn_convolution"
     assert rows_of(builder, tmp_path, glyphs=ASCII).label(1).isascii()
+
+
+def test_matrix_products_end_in_their_size(tmp_path: Path) -> None:
+    shapes = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]}
+    builder = trace().thread(1).step(1, 0, 1000).op("aten::mm", 10, 500, **shapes)
+    builder.runtime("cudaLaunchKernel", 60, 5, correlation=1)
+    builder.kernel("gemm", 100, 100, correlation=1)
+    rows = rows_of(builder, tmp_path)
+    assert rows.row(1, rows.columns(80)).tail == "64x16x32"
+
+
+def test_products_of_several_sizes_in_one_row_say_how_many(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 3000)
+    for k, size in enumerate((64, 64, 128)):
+        shapes = {"Input Dims": [[size, 32], [32, 16]], "Input type": ["float", "float"]}
+        builder.op("aten::mm", 10 + 1000 * k, 500, **shapes)
+        builder.runtime("cudaLaunchKernel", 60 + 1000 * k, 5, correlation=k + 1)
+        builder.kernel("gemm", 100 + 1000 * k, 100, correlation=k + 1)
+    rows = rows_of(builder, tmp_path)
+    assert rows.label(1) == "3x mm"
+    assert rows.row(1, rows.columns(80)).tail == "2 shapes"
+
+
+def test_long_chain_gives_way_to_its_last_name_but_keeps_a_module(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 3000)
+    builder.frame("nn.Module: Linear_0", 5, 700).op("aten::linear", 10, 600)
+    builder.op("aten::addmm", 20, 500)
+    builder.runtime("cudaLaunchKernel", 60, 5, correlation=1)
+    builder.kernel("gemm", 100, 100, correlation=1)
+    builder.op("aten::conv2d", 1000, 500).op("aten::cudnn_convolution", 1010, 400)
+    builder.runtime("cudaLaunchKernel", 1060, 5, correlation=2)
+    builder.kernel("fprop", 1100, 100, correlation=2)
+    rows = rows_of(builder, tmp_path)
+    found = [rows.row(row, rows.columns(80)).brief for row in (1, 2)]
+    assert found == [f"Linear_0 {UNICODE.join} addmm", "cudnn_convolution"]
+
+
+def test_letter_of_a_category_finds_the_rows_of_its_kernels(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 3000)
+    for k, name in enumerate(("Memcpy HtoD (Pageable -> Device)", "void gelu_kernel()")):
+        builder.op(f"aten::c{k}", 10 + 1000 * k, 500)
+        builder.runtime("cudaMemcpyAsync", 60 + 1000 * k, 5, correlation=k + 1)
+        builder.kernel(name, 100 + 1000 * k, 100, correlation=k + 1)
+    rows = rows_of(builder, tmp_path)
+    assert [rows.label(row) for row in rows.hits("M")] == ["c0"]
+    assert len(rows.hits("c")) == 2

@@ -18,7 +18,7 @@ from ptx.tui.state.explore import ExploreRows
 from ptx.tui.state.forest import Layers
 from ptx.tui.state.glyphs import UNICODE
 from ptx.tui.state.header import make_header
-from ptx.tui.state.panels import KernelPanel
+from ptx.tui.state.panels import Subject
 
 ROOT = Path(__file__).resolve().parents[4]
 SAMPLES = sorted((ROOT / "sample_traces").glob("*.json.gz"))
@@ -148,5 +148,5 @@ def test_the_kernel_panel_of_the_step_sums_by_name(both: tuple[Plain, ExploreRow
     for activity in plain.of_step():
         expected[activity["name"]][0] += 1
         expected[activity["name"]][1] += ns(activity["dur"])
-    kinds = KernelPanel(rows, 0).kinds
+    kinds = Subject(rows, 0).kinds
     assert {kind.name: [kind.count, kind.total_ns] for kind in kinds} == dict(expected)
