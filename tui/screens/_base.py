@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
@@ -19,12 +22,14 @@ from ptx.tui.widgets.lines import Footer, Lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
     from textual.geometry import Size
 
     from ptx.profiling.structure.structure import Structure
     from ptx.tui.keymap import Key
+    from ptx.tui.state.explore import Only
     from ptx.tui.state.glyphs import Glyphs
     from ptx.tui.widgets.row_tree import RowTree
 
@@ -88,6 +93,41 @@ class TraceScreen(Screen[None]):
             self.query_one("#small", Lines).show([[(text, "normal")]])
         return too_small
 
+    @dataclass
+    class ViewChosen(Message):
+        """Another view of the same step is wanted."""
+
+        view: str
+
+    @dataclass
+    class PlacesChosen(Message):
+        """The tree is to show where something is, in a step (None: the whole trace)."""
+
+        step: int | None
+        only: Only
+
+    def action_view(self, view: str) -> None:
+        """Shows another view."""
+        self.post_message(self.ViewChosen(view))
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def action_move(self, rows: int) -> None:
+        """Moves the cursor of the focused list."""
+        self._focused_list().move(rows)
+
+    def action_page(self, pages: float) -> None:
+        """Moves by pages."""
+        self._focused_list().page(pages)
+
+    def action_home(self) -> None:
+        """Moves to the first row."""
+        self._focused_list().home()
+
+    def action_end(self) -> None:
+        """Moves to the last row."""
+        self._focused_list().end()
+
     # --- footer and messages ------------------------------------------------------------------
 
     def _show_footer(self) -> None:
@@ -100,7 +140,7 @@ class TraceScreen(Screen[None]):
         self._said = True
         self.query_one("#footer", Footer).show_text(text)
 
-    def on_key(self) -> None:
+    def on_key(self, event: events.Key) -> None:
         """Takes the message away; the key's own action comes after this."""
         if self._said:
             self._show_footer()
@@ -175,7 +215,10 @@ class TraceScreen(Screen[None]):
     def action_copy_row(self) -> None:
         """Copies the row under the cursor as text."""
         pane = self._focused_list()
-        self.app.copy_to_clipboard(pane.text_of(pane.cursor))
+        self._copy(pane.text_of(pane.cursor))
+
+    def _copy(self, text: str) -> None:
+        self.app.copy_to_clipboard(text)
         self._say("copied by OSC 52 (in tmux: set -g set-clipboard on); Y writes to a file")
 
     def action_write_file(self) -> None:
@@ -189,6 +232,21 @@ class TraceScreen(Screen[None]):
             self._say(f"not written, {path.name}: {error.strerror}")
         else:
             self._say(f"written to {path.name}")
+
+    def twin(self) -> list[str]:
+        """Returns the words of the command that prints this view, but for `ptx` and the file."""
+        raise NotImplementedError
+
+    def _step_words(self) -> list[str]:
+        return [] if self.step is None else ["--step", str(self.step + 1)]
+
+    def copy_command(self) -> None:
+        """Copies the command that prints this view."""
+        name, *options = self.twin()
+        words = ["ptx", name, str(self.structure.trace.path), *options]
+        command = clean(shlex.join(words))
+        self.app.copy_to_clipboard(command)
+        self._say(f"copied: {command}")
 
     def action_show_help(self) -> None:
         """Shows all keys."""

@@ -33,10 +33,14 @@ _CLOSE: list[BindingType] = [
 _ARROW_NAMES = str.maketrans({"↑": "up", "↓": "down", "←": "left", "→": "right"})
 _WORDS = (
     ("GPU", "time of the kernels and copies that the row launched; of the step: busy by the clock"),
-    ("idle", "time of the step in which no kernel and no copy ran on the device"),
-    ("share", "GPU time of the row, of all that the step launched or of its parent (%)"),
+    ("idle", "time without any kernel or copy, while the host was in this row"),
+    ("share", "GPU busy and idle time of the row, of the step's (% changes of what)"),
+    ("6x A", "six alike, summed: x lists them"),
+    ("9 small", "neighbours of under 1 % each (3 % on few lines), in one row"),
     ("+5", "so many calls, views or frames below this row are not shown (p r v u)"),
     ("a > b", "rows joined into one: each had the next one as its only child"),
+    ("G A P R C M X O", "matmul, attention, pointwise, reduce, copy, memcpy, communication, other"),
+    ("& C", "a single letter of these filters by it; / finds it"),
 )
 
 

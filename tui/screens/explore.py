@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 from textual import on
 
 from ptx.profiling.errors import UsageError
@@ -13,21 +14,23 @@ from ptx.profiling.sanitise import clean
 from ptx.tui.keymap import EXPLORE_KEYS
 from ptx.tui.screens._base import bindings_of
 from ptx.tui.screens._pager import page_json
+from ptx.tui.screens._panel_pane import panel_of
 from ptx.tui.screens._panes import TreeAndPanel
-from ptx.tui.screens.dialogs import KeyScreen
+from ptx.tui.screens.dialogs import KeyScreen, TextScreen
 from ptx.tui.state.explore import ORDERS, SHARES, Only
 from ptx.tui.state.goto import find_place
-from ptx.tui.state.panels import KernelPanel, raw_events
+from ptx.tui.state.panels import nodes_of_activities, raw_events
+from ptx.tui.state.source_file import SourceMissingError, lines_around
 from ptx.tui.widgets.row_tree import RowTree
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from textual.binding import BindingType
 
     from ptx.profiling.structure.structure import Structure
     from ptx.tui.state.explore import Place
     from ptx.tui.state.glyphs import Glyphs
+    from ptx.tui.state.source_file import FileLine
 
 
 _ORDER_WORDS = {
@@ -39,9 +42,9 @@ _ORDER_WORDS = {
 
 @dataclass(slots=True)
 class _Found:
-    """What n and N step through: rows with a name, or the activities of one kernel."""
+    """What n and N step through: rows with a name, or nodes that a line of a panel is about."""
 
-    what: Literal["rows", "activities"]
+    what: Literal["rows", "nodes"]
     places: NDArray[np.integer]
     at: int = 0
 
@@ -70,21 +73,39 @@ class ExploreScreen(TreeAndPanel):
         """Forgets what was found among rows that are gone."""
         self._found = None
 
-    @on(RowTree.Activated, "#panel")
+    @on(RowTree.Activated)
     def _panel_chosen(self, message: RowTree.Activated) -> None:
-        panel = self.panel_list.source
-        if isinstance(panel, KernelPanel):
-            places = panel.kinds[message.node].activities
-            self._jump_to_activity(int(places[0]))
-            self._found = _Found("activities", places)
+        """Goes to what a line of a panel is about: a source file, or the first of its nodes."""
+        if message.tree is self.op_tree:
+            return
+        line = panel_of(message.tree).lines[message.node]
+        if line.file is not None:
+            self._show_file(line.file)
+        elif len(line.nodes):
+            self._jump(int(line.nodes[0]))
+            self._found = _Found("nodes", line.nodes)
             self.op_tree.focus()
-            self._show_tabs()
+        else:
+            self._say("this line leads nowhere")
 
-    def _jump_to_activity(self, k: int) -> None:
-        activities = self.structure.activities
-        launch = int(activities.launch[k])
-        event = launch if launch >= 0 else int(activities.event[k])
-        self._jump(int(self.structure.tree.node_of[event]))
+    def _show_file(self, place: FileLine) -> None:
+        name = clean(f"{place.path}:{place.line}")
+        folders = (Path.cwd(), self.structure.trace.path.parent)
+        try:
+            text = lines_around(place, folders)
+        except SourceMissingError as error:
+            self._say(f"{name} {error}")
+        else:
+            self.app.push_screen(TextScreen(f"{name}\n\n{text}", self._glyphs))
+
+    def action_copy_row(self) -> None:
+        """Copies the row under the cursor as text; of a frame its file and line."""
+        panel = self.panels.focused
+        copied = panel_of(panel).lines[panel.cursor].copied if panel and panel.row >= 0 else ""
+        if copied:
+            self._copy(copied)
+        else:
+            super().action_copy_row()
 
     def _jump(self, node: int) -> None:
         """Moves to the row of a tree node, in its own step; ctrl+o returns."""
@@ -161,9 +182,9 @@ class ExploreScreen(TreeAndPanel):
             self._say("nothing was searched yet: / finds a name")
             return
         count = len(found.places)
-        if found.what == "activities":
+        if found.what == "nodes":
             found.at = (found.at + by) % count
-            self._jump_to_activity(int(found.places[found.at]))
+            self._jump(int(found.places[found.at]))
             self._found = found
         else:
             hit = self.rows.index.next_hit(found.places.astype("int32"), self.op_tree.cursor, by)
@@ -218,7 +239,7 @@ class ExploreScreen(TreeAndPanel):
         if k is None:
             self._say("no further kernel")
         else:
-            self._jump_to_activity(k)
+            self._jump(int(nodes_of_activities(self.structure, np.array([k]))[0]))
 
     def action_mark(self) -> None:
         """Marks the row with the letter that comes next."""
@@ -262,11 +283,13 @@ class ExploreScreen(TreeAndPanel):
             self._go_here(where)
 
     def action_inspect(self) -> None:
-        """Goes into the panel; on a kernel there, to the row that launched it."""
-        if self.panel_list.has_focus:
-            self.panel_list.activate()
-        else:
-            self.action_next_pane()
+        """Goes into the panel in front; there, to what the line under the cursor is about."""
+        panel = self.panels.focused
+        if panel is not None:
+            panel.activate()
+        elif not self.has_class("zoom-tree"):
+            self._follow_now()
+            self.panels.focus_front()
 
     def action_raw(self) -> None:
         """Shows the JSON of the row's op, launches and kernels in the pager."""
@@ -276,25 +299,29 @@ class ExploreScreen(TreeAndPanel):
             return
         page_json(self.app, found, self._glyphs)
 
-    def copy_command(self) -> None:
-        """Copies the command that prints this view."""
-        words = ["ptx", "tree", str(self.structure.trace.path)]
-        if self.step is not None:
-            words += ["--step", str(self.step + 1)]
-        if self.rows.only.text:
-            words += ["--filter", self.rows.only.text]
-        command = clean(shlex.join(words))
-        self.app.copy_to_clipboard(command)
-        self._say(f"copied: {command}")
+    def twin(self) -> list[str]:
+        """Returns the command that prints this view."""
+        only = self.rows.only
+        named = ["--filter", only.text] if only and only.nodes is None else []
+        return ["tree", *self._step_words(), *named]
+
+    def show_places(self, step: int | None, only: Only) -> None:
+        """Shows only the rows of some nodes, in a step; ctrl+o returns, q shows all rows."""
+        self._jumps.append((self.step, self._cursor_place()))
+        if step != self.step:
+            self.step = step
+            self.show_step()
+        self._found = None
+        self._arrange(self.rows.order, only)
 
     def action_out(self) -> None:
         """Leaves the prompt, the zoom, the panel, the filter, and at last the program."""
         if self._prompt is not None:
             self._close_prompt()
-        elif self.has_class("zoom-panel") or self.has_class("zoom-tree"):
-            self.remove_class("zoom-panel", "zoom-tree")
-        elif self.panel_list.has_focus:
-            self.action_next_pane()
+        elif self._end_zoom():
+            pass
+        elif self.panels.focused is not None:
+            self.op_tree.focus()
         elif self.rows.only:
             self._arrange(self.rows.order, Only())
         else:

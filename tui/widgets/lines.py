@@ -164,12 +164,19 @@ class Footer(Lines):
     """The last line: a few keys, or a message in their place."""
 
     def show_keys(self, keys: Sequence[tuple[str, str]]) -> None:
-        """Shows keys with their words."""
+        """Shows keys with their words; where not all fit, the last two stay."""
+        shown = list(keys)
+        while self.size.width and len(shown) > 2 and _length(shown) > self.size.width:
+            del shown[-3]
         pieces: list[tuple[str, str]] = [(" ", "dim")]
-        for key, word in keys:
+        for key, word in shown:
             pieces += [(key, "strong"), (f" {word}  ", "dim")]
         self.show([pieces])
 
     def show_text(self, text: str) -> None:
         """Shows a message."""
         self.show([[(" ", "dim"), (text, "normal")]])
+
+
+def _length(keys: Sequence[tuple[str, str]]) -> int:
+    return sum(len(key) + len(word) + 3 for key, word in keys) - 1

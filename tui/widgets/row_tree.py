@@ -265,7 +265,9 @@ class RowTree(ScrollView, can_focus=True, inherit_bindings=False):
             tail = ""
         label, label_room = row.label, room - cell_len(tail)
         if cell_len(label) > label_room:
-            label = fit(row.brief or label, label_room, glyphs.ellipsis, middle=row.middle)
+            label = row.brief or label
+        if cell_len(label) > label_room:
+            label = fit(label, label_room, glyphs.ellipsis, middle=row.middle)
         parts = [(lead, self._style("dim", current=current))]
         parts.append((label, self._style(row.role, current=current)))
         gap = room - cell_len(label) - cell_len(tail)
