@@ -25,6 +25,7 @@ COMMAND_NAMES = (
     "decode",
     "doctor",
     "export",
+    "tour",
     "calibrate",
 )
 """The commands in the order of the help; each is the object COMMAND of the module of its name."""
