@@ -65,6 +65,7 @@ def test_the_wheel_has_one_top_level_name(wheel: Path) -> None:
 
 def test_the_wheel_holds_every_source_file_and_nothing_else(wheel: Path, repo_root: Path) -> None:
     expected = {"ptx/__init__.py", "ptx/__main__.py", "ptx/py.typed"}
+    expected.add("ptx/sample_traces/geglu_eager.json.gz")  # for ptx tour
     for folder in ("tui", "profiling"):
         for pattern in ("*.py", "*.tcss"):
             files = (repo_root / folder).rglob(pattern)
