@@ -149,6 +149,12 @@ class PtxApp(App[None]):
                 _capital(key.does), f"key {key.shown}", partial(screen.run_action, key.action)
             )
         yield SystemCommand("Step...", "choose a step from a list", screen.choose_step)
+        if isinstance(screen, ExploreScreen):
+            yield SystemCommand(
+                "Jump to the forward or backward op",
+                "of the row under the cursor",
+                screen.jump_to_partner,
+            )
         yield SystemCommand(
             "Copy the command that prints this view", "as plain text", screen.copy_command
         )

@@ -31,13 +31,26 @@ def geglu(samples: Path) -> Path:
     return samples / "geglu_eager.json.gz"
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 50)])
 def test_first_screen_shows_the_step_and_its_ops(geglu: Path, size: tuple[int, int]) -> None:
     with Terminal(*size) as terminal:
         terminal.run(explore(geglu))
         screen = terminal.wait_for(BUSY, "addmm", "gelu", "mul")
         assert "step 3/3" in screen
         assert max(map(len, screen.splitlines())) <= size[0]
+
+
+def test_digits_and_capitals_show_views_and_panels(geglu: Path) -> None:
+    with Terminal(env=MARKED) as terminal:
+        terminal.run(explore(geglu))
+        terminal.wait_for(BUSY)
+        for key, text in (
+            *(("K", "[Kernels]"), ("H", "[Host]"), ("T", "[Tensors]"), ("D", "[Decode]")),
+            *(("S", "[Source]"), ("I", "[Info]"), ("3", "[by kernel]"), ("8", "lack")),
+            *(("2", "queued"), ("1", "step tree")),
+        ):
+            terminal.press(key)
+            terminal.wait_for(text)
 
 
 def test_quitting_gives_the_shell_back_as_it_was(geglu: Path) -> None:

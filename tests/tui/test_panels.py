@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.hostile import UNSAFE, hostile_trace
 from tests.traces import trace
-from tests.tui_driver import Explorer, explorer, training
+from tests.tui_driver import Explorer, explorer, training, until
 
 from ptx.tui.screens import _panes
 
@@ -314,3 +314,13 @@ async def test_the_host_panel_answers_why_the_device_waits(shared: Path) -> None
         await ptx.press("H")
         await ptx.shows("GPU idle 4.35ms, host in: op 2.33ms", "Python 1.33ms", "launch 683us")
         await ptx.shows("6 instances, GPU + idle of each", "cudaLaunchKernel", "72")
+
+
+async def test_palette_jumps_between_forward_and_backward(samples: Path) -> None:
+    async with explorer(samples / "train_step_eager.json.gz") as ptx:
+        await ptx.press("slash", *"LogSoftmaxBackward0", "enter")
+        await until(ptx.pilot, lambda: "LogSoftmaxBackward0" in ptx.cursor)
+        ptx.screen.jump_to_partner()
+        await until(ptx.pilot, lambda: ptx.cursor == "cross_entropy_loss")
+        ptx.screen.jump_to_partner()
+        await until(ptx.pilot, lambda: "LogSoftmaxBackward0" in ptx.cursor)

@@ -162,9 +162,12 @@ class TreeAndPanel(TraceScreen):
         title = None
         if top > 0 and self.op_tree.row_count:
             node = int(self.rows.index.rows[min(top, self.op_tree.row_count - 1)])
-            path = [self.rows.label(k) for k in self.rows.index.ancestors(node)]
+            above = self.rows.index.ancestors(node)
+            path = [self.rows.label(k) for k in above]
             if path:
                 title = f"{self._glyphs.ellipsis} " + f" {self._glyphs.join} ".join(path[-3:])
+                if self.rows.is_listed(above[-1]):
+                    title = f"{path[-1]}: {self.rows.spread(above[-1])}"
         only = self.rows.only
         if only and title is None:
             what = "places of" if only.nodes is not None else "rows with"

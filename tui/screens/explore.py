@@ -19,7 +19,7 @@ from ptx.tui.screens._panes import TreeAndPanel
 from ptx.tui.screens.dialogs import KeyScreen, TextScreen
 from ptx.tui.state.explore import ORDERS, SHARES, Only
 from ptx.tui.state.goto import find_place
-from ptx.tui.state.panels import nodes_of_activities, raw_events
+from ptx.tui.state.panels import Subject, nodes_of_activities, partner_of, raw_events
 from ptx.tui.state.source_file import SourceMissingError, lines_around
 from ptx.tui.widgets.row_tree import RowTree
 
@@ -298,6 +298,15 @@ class ExploreScreen(TreeAndPanel):
             self._say("this row groups others and is no event itself")
             return
         page_json(self.app, found, self._glyphs)
+
+    def jump_to_partner(self) -> None:
+        """Jumps from a backward op to its forward op, or the other way round."""
+        row = self.op_tree.cursor
+        node = partner_of(Subject(self.rows, row)) if row >= 0 else -1
+        if node < 0:
+            self._say("no forward or backward op is known of this row")
+        else:
+            self._jump(node)
 
     def twin(self) -> list[str]:
         """Returns the command that prints this view."""

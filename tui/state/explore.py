@@ -183,6 +183,13 @@ class ExploreRows:
             return False
         return bool(np.isin(self.lens.members_of(row), self.lens.first[children]).all())
 
+    def spread(self, row: int) -> str:
+        """Returns least, median and most GPU and idle time of a row's listed instances."""
+        cost = np.sort(self.cost[self.index.children(row)])
+        found = (cost[0], cost[len(cost) // 2], cost[-1])
+        low, middle, high = (format_ns(int(ns)) for ns in found)
+        return f"{low} to {high}, median {middle}"
+
     # --- places -------------------------------------------------------------------------------
 
     def place_of(self, row: int) -> Place:

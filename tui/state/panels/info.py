@@ -94,6 +94,11 @@ def _partners(subject: Subject) -> Iterator[PanelLine]:
         yield _fact("backward op", f"{_called(structure, int(backward[0]))}{more}", backward)
 
 
+def partner_of(subject: Subject) -> int:
+    """Returns the node of the forward op of a backward op, or the other way round; -1 for none."""
+    return next((int(line.nodes[0]) for line in _partners(subject)), -1)
+
+
 def _called(structure: Structure, node: int) -> str:
     event = int(structure.tree.event[node])
     return f"{structure.trace.table.name_of(event)}, event {event}"

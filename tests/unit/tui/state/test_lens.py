@@ -81,6 +81,18 @@ def test_instances_of_a_row_keep_their_own_names_and_numbers(tmp_path: Path) -> 
     assert "Layer_1" not in labels(rows)
 
 
+def test_spread_of_listed_instances_is_least_median_and_most(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 10_000)
+    for k, dur in enumerate((100, 400, 200)):
+        builder.op("aten::mm", 1000 * k, 1000)
+        builder.runtime("cudaLaunchKernel", 1000 * k + 5, 5, correlation=k + 1)
+        builder.kernel("gemm", 1000 * k + 20, dur, correlation=k + 1)
+    rows = rows_of(builder, tmp_path)
+    rows.list_instances(labels(rows).index("3x mm"), True)
+    # each instance lasts 1 ms, and what its kernel leaves of that is idle
+    assert rows.spread(labels(rows).index("3x mm")) == "1.00ms to 1.00ms, median 1.00ms"
+
+
 def test_what_was_open_stays_open_when_instances_are_listed(tmp_path: Path) -> None:
     rows = rows_of(layers_of_a_model(3), tmp_path)
     rows.index.set_open_below(-1, False)
