@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-def once_per_trace(function: Callable[[Structure], Answer]) -> Callable[[Structure], Answer]:
+class once_per_trace(Generic[Answer]):
     """Keeps a function's answer for as long as the trace itself is in use."""
-    known: WeakKeyDictionary[Structure, Answer] = WeakKeyDictionary()
 
-    @wraps(function)
-    def answer(structure: Structure) -> Answer:
-        if structure not in known:
-            known[structure] = function(structure)
-        return known[structure]
+    def __init__(self, function: Callable[[Structure], Answer]) -> None:
+        self._function = function
+        self._known: WeakKeyDictionary[Structure, Answer] = WeakKeyDictionary()
+        update_wrapper(self, function)
 
-    return answer
+    def __call__(self, structure: Structure) -> Answer:
+        """Returns the answer, computed if nobody has asked yet."""
+        if structure not in self._known:
+            self._known[structure] = self._function(structure)
+        return self._known[structure]
+
+    def if_known(self, structure: Structure) -> Answer | None:
+        """Returns the answer if it was computed before, else None, at once."""
+        return self._known.get(structure)

@@ -116,6 +116,52 @@ def roofline(structure: Structure) -> Roofline:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What some activities moved and computed by the model, and how fast.
+
+    Attributes:
+        moved_bytes: read and written, of those activities where both are known.
+        flops: of those where they are known, 0 for none.
+        gbps: 10^9 bytes a second, over the time of the activities with known bytes.
+        tflops: 10^12 FLOPs a second, over the time of those with known FLOPs.
+        known_share: the share of their GPU time that has modelled bytes, 0 to 1.
+        bound: what limits most of their time, None where that is unknown.
+    """
+
+    moved_bytes: int
+    flops: int
+    gbps: float
+    tflops: float
+    known_share: float
+    bound: str | None
+
+
+def rates_of(structure: Structure, activities: NDArray[np.integer]) -> Rates | None:
+    """Returns the rates of activities (positions) taken together; None where nothing is known."""
+    ns = structure.activities.counted_ns[activities]
+    whole = int(ns.sum())
+    if whole <= 0:
+        return None
+    found, standing = modelled(structure), roofline(structure)
+    known = found.is_known[activities]
+    computes = found.flops[activities] > 0
+    if not (known.any() or computes.any()):
+        return None
+    moved = int(found.total_bytes[activities][known].sum())
+    flops = int(found.flops[activities][computes].sum())
+    bound = standing.bound[activities]
+    times = np.bincount(bound, weights=ns, minlength=len(Bound))
+    return Rates(
+        moved_bytes=moved,
+        flops=flops,
+        gbps=moved / max(1, int(ns[known].sum())),
+        tflops=flops / max(1, int(ns[computes].sum())) / 1e3,
+        known_share=int(ns[known].sum()) / whole,
+        bound=Bound(int(np.argmax(times))).word,
+    )
+
+
 def _bounds(
     structure: Structure,
     memory_share: NDArray[np.float64],

@@ -25,6 +25,12 @@ def format_count(count: int) -> str:
     return f"{count:,}"
 
 
+def format_number(value: float) -> str:
+    """Returns a number such as `1191`, `38.7`, `4.25`."""
+    digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+    return f"{value:.{digits}f}"
+
+
 def format_share(part: int, whole: int) -> str:
     """Returns a percentage such as `15%`, `0.4%`; `-` where the whole is nothing."""
     if whole <= 0:
@@ -40,7 +46,5 @@ def _scaled(value: int, units: tuple[tuple[int, str], ...], smallest: str) -> st
     for scale, unit in units:
         # 999.6 us would print as "1000us": it belongs to the next unit
         if size >= scale * 0.9995:
-            number = value / scale
-            digits = 2 if abs(number) < 9.995 else 1 if abs(number) < 99.95 else 0
-            return f"{number:.{digits}f}{unit}"
+            return f"{format_number(value / scale)}{unit}"
     return f"{value}{smallest}"

@@ -52,7 +52,7 @@ async def test_a_narrow_screen_shows_one_panel_and_its_key_the_other(geglu: Path
 
 async def test_a_wide_screen_stacks_both_panels_at_the_right(geglu: Path) -> None:
     async with explorer(geglu, (170, 45)) as ptx:
-        await ptx.shows("step tree", "[Tensors]")
+        await ptx.shows("step tree", "[Tensors]", "tn = tn agree")
         lines = ptx.text.splitlines()
         edge = ptx.screen.op_tree.size.width
         assert "[Tensors]" in lines[3][edge:]

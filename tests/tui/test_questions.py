@@ -56,6 +56,12 @@ class TestWhichGemmAndWhy:
                 "in2 is a view with strides (1,768)",
             )
 
+    async def test_the_panel_says_how_fast_it_ran_by_the_model(self, h200: Path) -> None:
+        async with explorer(h200 / "geglu_eager.json.gz", (120, 40)) as ptx:
+            flops = 2 * 8192 * 3072 * 768
+            moved = 2 * (3072 + 8192 * 768 + 768 * 3072 + 8192 * 3072)
+            await ptx.shows(f"modelled {moved / 1e6:.1f}MB, {flops / 1e9:.1f} GFLOP", "bound by")
+
     async def test_one_key_at_80_columns(self, h200: Path) -> None:
         async with explorer(h200 / "geglu_eager.json.gz", (80, 24)) as ptx:
             await ptx.press("D")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Container, Vertical
 
+from ptx.profiling.analysis.roofline import roofline
 from ptx.profiling.sanitise import clean
 from ptx.tui.screens._base import TraceScreen
 from ptx.tui.screens._panel_pane import PanelPane
@@ -90,6 +93,18 @@ class TreeAndPanel(TraceScreen):
             self._lines = event.size.height
             self.rows.fit(self._lines)
             self.call_after_refresh(self._show_rows)
+            # a daemon: leaving the program must not wait for it
+            threading.Thread(target=self._work_out_traffic, daemon=True).start()
+
+    def _work_out_traffic(self) -> None:
+        """Models the bytes of all kernels, which reads the whole file again; in a thread."""
+        then = self._update_panel
+        try:
+            roofline(self.structure)
+        except Exception as error:  # a trace of tomorrow must not end the explorer
+            then = partial(self._say, f"bytes are not modelled: {type(error).__name__}")
+        if self.is_running:
+            self.call_later(then)  # posts a message, which any thread may
 
     def _is_beside(self) -> bool:
         width = self.size.width

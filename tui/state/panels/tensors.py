@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptx.profiling.report.units import format_bytes, format_count
+from ptx.profiling.analysis.roofline import rates_of, roofline
+from ptx.profiling.report.units import format_bytes, format_count, format_number
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.tensors.effects import effect_of
@@ -28,6 +29,7 @@ _MOST_OF_A_LIST = 4
 _LONGEST_VALUE = 200
 _LONGEST_NAME = 20
 _BYTES = 7
+_ALL = 0.995  # of the GPU time, so that a memset does not make a footnote
 _PLAIN = ("contiguous", "scalar", "not recorded")
 
 
@@ -80,6 +82,7 @@ def tensor_panel(subject: Subject, width: int) -> Panel:
     lines = [
         *_input_lines(subject, inputs),
         *_effect_lines(subject, width),
+        *_rate_lines(subject, width),
         *_why_lines(subject, inputs, width),
     ]
     return _Tensors(clean(_title(subject, inputs)), lines, width)
@@ -139,6 +142,28 @@ def _tensor_line(label: str, tensor: Tensor) -> PanelLine:
 
 def _numbers(numbers: Sequence[int], brackets: str) -> str:
     return f"{brackets[0]}{','.join(map(str, numbers))}{brackets[1]}"
+
+
+def _rate_lines(subject: Subject, width: int) -> list[PanelLine]:
+    """Returns what the row's kernels moved and computed by the model, and how fast."""
+    structure = subject.structure
+    if not len(subject.activities):
+        return []
+    if roofline.if_known(structure) is None:
+        return [PanelLine(Row("modelled bytes: being worked out", role="dim"))]
+    rates = rates_of(structure, subject.activities)
+    if rates is None:
+        return [PanelLine(Row("bytes not modelled", role="dim"))]
+    parts = [format_bytes(rates.moved_bytes)] if rates.known_share else []
+    speeds = [f"{format_number(rates.gbps)} GB/s"] if rates.known_share else []
+    if rates.flops:
+        parts.append(f"{format_number(rates.flops / 1e9)} GFLOP")
+        speeds.append(f"{format_number(rates.tflops)} TFLOP/s")
+    bound = f", bound by {rates.bound}" if rates.bound else ""
+    text = f"modelled {', '.join(parts)}: {', '.join(speeds)}{bound}"
+    if 0 < rates.known_share < _ALL:
+        text += f" (bytes of {rates.known_share:.0%} of its GPU time)"
+    return wrapped(text, width)
 
 
 def _why_lines(subject: Subject, inputs: tuple[Input, ...], width: int) -> list[PanelLine]:

@@ -7,7 +7,7 @@ import pytest
 from tests.tensor_calls import PASS
 from tests.traces import trace
 
-from ptx.profiling.analysis.roofline import Bound, modelled, modelled_share, roofline
+from ptx.profiling.analysis.roofline import Bound, modelled, modelled_share, rates_of, roofline
 from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.trace.reader import read_trace
 
@@ -112,3 +112,29 @@ def test_large_products_of_a_real_trace_are_bound_by_compute(samples: Path) -> N
     assert products.any()
     assert set(found.bound[products].tolist()) == {int(Bound.COMPUTE)}
     assert (found.compute_share[products] < 1).all()
+
+
+def test_rates_of_several_add_up_bytes_flops_and_the_time_of_what_is_known(tmp_path: Path) -> None:
+    unknown = ("aten::sort", "sort_kernel", [[64, 64]])
+    structure = structure_of(tmp_path, (*COPIES, 100), (*PRODUCT, 2000), (*unknown, 300))
+    rates = rates_of(structure, np.arange(3))
+    assert rates is not None
+    moved = (2 + 3) * 8192 * 8192 * 2
+    assert rates.moved_bytes == moved
+    assert rates.flops == 2 * 8192**3
+    assert rates.gbps == pytest.approx(moved / 2_100_000)
+    assert rates.tflops == pytest.approx(2 * 8192**3 / 2_000_000 / 1e3)
+    assert rates.known_share == pytest.approx(2100 / 2400)
+    assert rates.bound == "compute"
+
+
+def test_rates_of_nothing_known_are_none(tmp_path: Path) -> None:
+    structure = structure_of(tmp_path, ("aten::sort", "sort_kernel", [[64, 64]], 300))
+    assert rates_of(structure, np.arange(1)) is None
+    assert rates_of(structure, np.arange(0)) is None
+
+
+def test_an_answer_is_known_only_once_it_was_computed(tmp_path: Path) -> None:
+    structure = structure_of(tmp_path, (*COPIES, 100))
+    assert roofline.if_known(structure) is None
+    assert roofline(structure) is roofline.if_known(structure)

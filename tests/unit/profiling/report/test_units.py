@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptx.profiling.report.units import format_bytes, format_ns, format_share
+from ptx.profiling.report.units import format_bytes, format_ns, format_number, format_share
 
 SCALES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
@@ -52,3 +52,20 @@ def test_sizes_have_decimal_units() -> None:
 )
 def test_shares(part: int, whole: int, text: str) -> None:
     assert format_share(part, whole) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1191.3, "1191"),
+        (99.96, "100"),
+        (38.66, "38.7"),
+        (9.996, "10.0"),
+        (4.249, "4.25"),
+        (0, "0.00"),
+    ],
+)
+def test_plain_numbers_have_three_digits_or_all_that_stand_before_the_point(
+    value: float, text: str
+) -> None:
+    assert format_number(value) == text
