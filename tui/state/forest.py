@@ -10,6 +10,8 @@ import numpy as np
 from ptx.profiling.analysis.idle import charge_idle
 from ptx.profiling.structure.nesting import depths, sizes
 from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.tensors.op_names import ALWAYS_VIEWS
+from ptx.profiling.tensors.ops import base_name
 from ptx.profiling.trace.columns import ABSENT
 from ptx.tui.state.blocks import Block, make_blocks, step_mark
 from ptx.tui.state.tree_index import compact, nearest_kept
@@ -22,17 +24,6 @@ if TYPE_CHECKING:
 _EMPTY_SHARE = 0.01
 _NO_OP = "no op (launched before the trace, or by an unknown thread)"
 _JOINED_KINDS = (NodeKind.OP, NodeKind.MODULE, NodeKind.ANNOTATION)
-# aten ops that rewrite shape and strides only: by schema they alias their input and run no kernel
-_VIEWS = frozenset(
-    (
-        *("as_strided", "t", "transpose", "permute", "expand", "expand_as", "select", "slice"),
-        *("narrow", "split", "split_with_sizes", "chunk", "unbind", "view", "view_as"),
-        *("_reshape_alias", "_unsafe_view", "squeeze", "unsqueeze", "diagonal", "unfold"),
-        *("detach", "alias", "lift_fresh", "view_as_real", "view_as_complex", "real", "imag"),
-        *("movedim", "swapaxes", "swapdims", "mT", "numpy_T", "broadcast_to"),
-        *("tensor_split", "hsplit", "vsplit"),
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +140,7 @@ def _empty(structure: Structure, step: int | None) -> NDArray[np.bool_]:
 
 
 def _is_view(name: str) -> bool:
-    return name.startswith("aten::") and name[6:].partition(".")[0] in _VIEWS
+    return name.startswith("aten::") and base_name(name) in ALWAYS_VIEWS
 
 
 def _in_step(structure: Structure, step: int) -> NDArray[np.bool_]:

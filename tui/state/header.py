@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptx.profiling.analysis.categories import CATEGORY_WORDS
 from ptx.profiling.analysis.doctor import find_problems, is_empty
 from ptx.profiling.analysis.ranks import rank_of
 from ptx.profiling.analysis.summary import device_rows, format_of, step_rows
@@ -14,7 +15,7 @@ from ptx.profiling.report.units import format_count, format_ns, format_share
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.intervals import union_by_group
 from ptx.profiling.trace.columns import Kind
-from ptx.tui.state.names import CATEGORY_ROLES, CATEGORY_WORDS, category_of
+from ptx.tui.state.names import CATEGORY_ROLES, category_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

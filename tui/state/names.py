@@ -25,16 +25,6 @@ CATEGORY_ROLES: dict[str, Role] = {
     "X": "communication",
     "O": "other",
 }
-CATEGORY_WORDS = {
-    "G": "matmul",
-    "A": "attention",
-    "P": "pointwise",
-    "R": "reduce",
-    "C": "copy",
-    "M": "memcpy",
-    "X": "communication",
-    "O": "other",
-}
 
 
 @lru_cache(maxsize=1 << 16)
