@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ptx.profiling.structure.structure import Structure
     from ptx.profiling.structure.tree import Tree
+    from ptx.profiling.trace.columns import EventTable
 
 CAUSES = ("op", "python", "launch", "sync", "alloc", "data", "other")
 _OP, _PYTHON, _LAUNCH, _SYNC, _ALLOC, _DATA, _OTHER = range(len(CAUSES))
@@ -146,25 +147,24 @@ def charges_by_name(
 def causes(structure: Structure) -> NDArray[np.uint8]:
     """Returns the cause that each node's own charge counts for, as an index of `CAUSES`."""
     tree, table = structure.tree, structure.trace.table
-    names = table.names
     name = table.name[tree.event]
-
-    def named(pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-        flags = np.fromiter((pattern.match(n) is not None for n in names), bool, len(names))
-        hit: NDArray[np.bool_] = flags[name]
-        return hit
-
     cause = np.full(len(tree), _OTHER, np.uint8)
     cause[tree.kind == NodeKind.OP] = _OP
     python = (NodeKind.FRAME, NodeKind.MODULE, NodeKind.ANNOTATION)
     cause[np.isin(tree.kind, [int(k) for k in python])] = _PYTHON
     cause[tree.kind == NodeKind.LAUNCH] = _LAUNCH
     call = (tree.kind == NodeKind.RUNTIME) | (tree.kind == NodeKind.LAUNCH)
-    cause[call & named(_SYNCS)] = _SYNC
-    cause[call & named(_ALLOCS)] = _ALLOC
-    loader = named(_DATA_NAMES) & ~call
+    cause[call & names_like(table, _SYNCS)[name]] = _SYNC
+    cause[call & names_like(table, _ALLOCS)[name]] = _ALLOC
+    loader = names_like(table, _DATA_NAMES)[name] & ~call
     cause[at_or_below(tree, loader)] = _DATA
     return cause
+
+
+def names_like(table: EventTable, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Returns one flag per entry of `table.names`: whether it matches from its start."""
+    names = table.names
+    return np.fromiter((pattern.match(name) is not None for name in names), bool, len(names))
 
 
 def at_or_below(tree: Tree, roots: NDArray[np.bool_]) -> NDArray[np.bool_]:

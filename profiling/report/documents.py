@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptx.profiling.analysis.accounting.buckets import account
 from ptx.profiling.analysis.doctor import diagnose, find_problems
+from ptx.profiling.analysis.findings.find import find
 from ptx.profiling.analysis.idle import CAUSES, charge_idle
 from ptx.profiling.analysis.ranks import rank_of
+from ptx.profiling.analysis.roofline import Bound, modelled, roofline
+from ptx.profiling.analysis.selection import select_activities
 from ptx.profiling.analysis.summary import format_of, summarise
 from ptx.profiling.analysis.tables import kind_word
+from ptx.profiling.analysis.traffic import traffic, traffic_by_name
 from ptx.profiling.kernels.decode import decode
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.tensors.effects import Effects, tensor_fields
@@ -19,29 +24,23 @@ from ptx.profiling.tensors.inputs import op_inputs
 from ptx.profiling.trace.columns import ACTIVITY_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from ptx.profiling.analysis.accounting.buckets import Buckets
+    from ptx.profiling.analysis.counters import Measured
+    from ptx.profiling.analysis.findings.model import Finding
     from ptx.profiling.analysis.selection import Choice
     from ptx.profiling.analysis.summary import DeviceTime
     from ptx.profiling.analysis.tables import KernelRow
     from ptx.profiling.analysis.tops import Grouping, TopRow
+    from ptx.profiling.analysis.traffic import Traffic
     from ptx.profiling.structure.structure import Structure
     from ptx.profiling.tensors.execution_trace import ExecutionTrace
 
-_BUCKETS = (
-    "compute",
-    "communication_exposed",
-    "memory_copy",
-    "idle_data",
-    "idle_sync",
-    "idle_alloc",
-    "idle_host",
-    "profiler",
-    "idle_other",
-)
 _TOP_OPS = ("name", "calls", "cpu_self_ns", "cpu_total_ns", "gpu_sum_ns", "kernels")
+_FINDING = ("code", "title", "cost_ns_per_step", "advice", "confidence", "not_checked")
 _FLAGS = ("record_shapes", "with_stack", "profile_memory", "with_modules")
 
 
@@ -61,7 +60,10 @@ def envelope(structure: Structure, schema: str) -> dict[str, Any]:
 def summary_document(structure: Structure, choice: Choice | None = None) -> dict[str, Any]:
     """Returns `ptx.summary/1`; `choice` as in `summarise`."""
     trace, summary = structure.trace, summarise(structure, choice)
-    header = trace.header
+    header, accounted = trace.header, account(structure)
+    per_device = accounted.devices if accounted else ()
+    chosen = select_activities(structure, step=choice.step if choice else None)
+    sums = traffic_by_name(structure, chosen) if summary.top_kernels else {}
     return {
         **envelope(structure, "ptx.summary/1"),
         "format": format_of(trace),
@@ -74,9 +76,15 @@ def summary_document(structure: Structure, choice: Choice | None = None) -> dict
         "host_devices": [asdict(d) for d in summary.host_devices],
         "counts": asdict(summary.counts),
         "links": asdict(summary.links),
-        "time": _time(summary.time),
-        "devices_time": [{"device": d.device, **_time(d)} for d in summary.devices_time],
-        "steps": [asdict(s) for s in summary.steps],
+        "time": _time(summary.time, accounted.whole if accounted else None),
+        "devices_time": [
+            {"device": d.device, **_time(d, found.whole)}
+            for d, found in zip(summary.devices_time, per_device, strict=True)
+        ],
+        "steps": [
+            {**asdict(s), "buckets_ns": accounted.of_step(k).by_name if accounted else None}
+            for k, s in enumerate(summary.steps, (choice and choice.step) or 0)
+        ],
         "top_ops": [_named(row, *_TOP_OPS) for row in summary.top_ops],
         "top_kernels": [
             {
@@ -84,7 +92,7 @@ def summary_document(structure: Structure, choice: Choice | None = None) -> dict
                 **_decoded(row.name),
                 "calls": row.calls,
                 "gpu_sum_ns": row.gpu_sum_ns,
-                "modelled_bytes": None,
+                "modelled_bytes": sums[row.name, row.kind].moved_bytes,
             }
             for row in summary.top_kernels
         ],
@@ -92,7 +100,7 @@ def summary_document(structure: Structure, choice: Choice | None = None) -> dict
         if summary.top_slices is None
         else [_slice(row) for row in summary.top_slices],
         "threads": None if summary.threads is None else [asdict(row) for row in summary.threads],
-        "findings": None,
+        "findings": [_finding(structure, found) for found in find(structure)],
     }
 
 
@@ -109,14 +117,24 @@ def _slice(row: TopRow) -> dict[str, Any]:
     }
 
 
-def _time(time: DeviceTime) -> dict[str, Any]:
+def _finding(structure: Structure, finding: Finding) -> dict[str, Any]:
+    events = structure.tree.event[finding.nodes].tolist()
+    return {
+        **{name: getattr(finding, name) for name in _FINDING},
+        "evidence": [
+            {"event": event, "name": structure.trace.table.name_of(event)} for event in events
+        ],
+    }
+
+
+def _time(time: DeviceTime, buckets: Buckets | None) -> dict[str, Any]:
     return {
         "span_ns": time.span_ns,
         "gpu_sum_ns": time.gpu_sum_ns,
         "gpu_sum_raw_ns": time.gpu_sum_raw_ns,
         "gpu_busy_ns": time.gpu_busy_ns,
-        "buckets_ns": dict.fromkeys(_BUCKETS),
-        "communication_overlapped_ns": None,
+        "buckets_ns": buckets.by_name if buckets else None,
+        "communication_overlapped_ns": buckets.communication_overlapped_ns if buckets else None,
     }
 
 
@@ -132,17 +150,21 @@ def doctor_document(structure: Structure) -> dict[str, Any]:
     }
 
 
-def op_documents(rows: list[TopRow], by: Grouping) -> Iterator[dict[str, Any]]:
+def op_documents(
+    structure: Structure, rows: list[TopRow], by: Grouping
+) -> Iterator[dict[str, Any]]:
     """Yields the rows of `ptx.ops/1`; those by shape have the shapes, by category its letter."""
     for row in rows:
         extra = {"shape": row.detail} if by == "shape" else {}
         if by == "category":
             extra = {"category": row.letter}
-        yield {**_named(row, *_TOP_OPS), "modelled_bytes": None, "flops": None, **extra}
+        yield {**_named(row, *_TOP_OPS), **_traffic(traffic(structure, row.activities)), **extra}
 
 
-def kernel_documents(rows: list[KernelRow]) -> Iterator[dict[str, Any]]:
-    """Yields the rows of `ptx.kernels/1` summed by name."""
+def kernel_documents(
+    rows: list[KernelRow], sums: Mapping[tuple[str, str], Traffic]
+) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `ptx.kernels/1` summed by name; `sums` has each (name, kind)."""
     for row in rows:
         yield {
             "name": row.name,
@@ -153,15 +175,23 @@ def kernel_documents(rows: list[KernelRow]) -> Iterator[dict[str, Any]]:
             "cpu_total_ns": None,
             "gpu_sum_ns": row.gpu_sum_ns,
             "kernels": row.calls if row.kind == "kernel" else 0,
-            "modelled_bytes": None,
-            "flops": None,
+            **_traffic(sums[row.name, row.kind]),
         }
 
 
-def activity_documents(structure: Structure, rows: NDArray[np.intp]) -> Iterator[dict[str, Any]]:
-    """Yields the rows of `ptx.kernels/1 --each`: activities by position in `Activities`."""
+def _traffic(sums: Traffic) -> dict[str, Any]:
+    return {"modelled_bytes": sums.moved_bytes, "flops": sums.flops}
+
+
+def activity_documents(
+    structure: Structure, rows: NDArray[np.intp], measured: Measured | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields the rows of `ptx.kernels/1 --each`: activities by position in `Activities`.
+
+    `measured` holds the bytes by hardware counters; without it they are unknown.
+    """
     table, activities, tree = structure.trace.table, structure.activities, structure.tree
-    steps = structure.steps
+    steps, bytes_of, bound = structure.steps, modelled(structure), roofline(structure).bound
     for k in rows.tolist():
         event = int(activities.event[k])
         launch, op, step = (
@@ -184,12 +214,12 @@ def activity_documents(structure: Structure, rows: NDArray[np.intp]) -> Iterator
             "op_event": op,
             "op": None if op is None else table.name_of(op),
             "module": None if module < 0 else table.name_of(int(tree.event[module])),
-            "modelled_read_bytes": None,
-            "modelled_write_bytes": None,
-            "flops": None,
-            "measured_read_bytes": None,
-            "measured_write_bytes": None,
-            "bound": None,
+            "modelled_read_bytes": _or_none(int(bytes_of.read_bytes[k])),
+            "modelled_write_bytes": _or_none(int(bytes_of.write_bytes[k])),
+            "flops": _or_none(int(bytes_of.flops[k])),
+            "measured_read_bytes": measured and _or_none(int(measured.read_bytes[k])),
+            "measured_write_bytes": measured and _or_none(int(measured.write_bytes[k])),
+            "bound": Bound(int(bound[k])).word,
         }
 
 

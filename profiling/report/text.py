@@ -5,9 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from ptx.profiling.analysis.accounting.buckets import account
 from ptx.profiling.analysis.doctor import find_problems, is_sound
+from ptx.profiling.analysis.findings.find import find
 from ptx.profiling.analysis.ranks import rank_of
 from ptx.profiling.analysis.summary import format_of, summarise
+from ptx.profiling.report.account_text import account_table
+from ptx.profiling.report.findings_text import findings_text
 from ptx.profiling.report.remarks import remarks_of
 from ptx.profiling.report.table import Column, table
 from ptx.profiling.report.tops_text import op_table, slice_table, thread_table
@@ -37,6 +41,12 @@ def summary_text(structure: Structure, choice: Choice | None = None) -> Iterator
     if structure.steps.source != "trace" or format_of(structure.trace) != "chrome":
         yield ""
         yield from _steps(summary, structure.steps.source)
+    if (accounted := account(structure)) is not None:
+        yield ""
+        yield from account_table(accounted, structure.steps)
+    if findings := find(structure):
+        yield ""
+        yield from findings_text(findings)
     if summary.top_kernels:
         yield ""
         yield from kernel_table(list(summary.top_kernels), summary.time.gpu_sum_ns)

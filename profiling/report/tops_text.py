@@ -42,7 +42,7 @@ def group_table(rows: Sequence[TopRow], by: Grouping, whole_ns: int) -> Iterator
                 _or_dash(row.gpu_sum_ns),
                 format_share(row.gpu_sum_ns, whole_ns),
                 str(row.kernels or "-"),
-                _label(row),
+                row_label(row),
             )
             for row in rows
         ),
@@ -76,7 +76,8 @@ def _device(row: TopRow) -> tuple[str, ...]:
     return _or_dash(row.gpu_sum_ns), str(row.kernels or "-")
 
 
-def _label(row: TopRow) -> str:
+def row_label(row: TopRow) -> str:
+    """Returns how a group is called: its category, its name, its shapes cut to fit."""
     letter = f"{row.letter} " if row.letter else ""
     if not row.detail:
         return letter + row.name

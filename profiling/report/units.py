@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _TIMES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"))
+_FLOPS = ((10**15, "PFLOP"), (10**12, "TFLOP"), (10**9, "GFLOP"), (10**6, "MFLOP"))
 _BYTES = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -18,6 +19,13 @@ def format_bytes(size: int | None) -> str:
     if size is None:
         return "?"
     return _scaled(size, _BYTES, "B")
+
+
+def format_flops(flops: int | None) -> str:
+    """Returns a number of operations such as `1.20TFLOP`, `512FLOP`; `?` for None."""
+    if flops is None:
+        return "?"
+    return _scaled(flops, _FLOPS, "FLOP")
 
 
 def format_count(count: int) -> str:

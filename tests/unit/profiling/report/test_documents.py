@@ -15,6 +15,7 @@ from tests.traces import trace
 from ptx.profiling.analysis.selection import select_activities, select_nodes
 from ptx.profiling.analysis.tables import kernel_rows
 from ptx.profiling.analysis.tops import top_rows
+from ptx.profiling.analysis.traffic import traffic_by_name
 from ptx.profiling.report.documents import (
     activity_documents,
     envelope,
@@ -98,11 +99,25 @@ class TestSummary:
         found = summary_document(structure_of(name))["steps"]
         assert {s["name"]: s["gpu_sum_ns"] for s in found} == dict(expected)
 
-    def test_fields_that_nothing_fills_are_null_and_present(self, name: str) -> None:
+    def test_buckets_sum_to_the_span_of_each_device_and_to_each_step(self, name: str) -> None:
         document = summary_document(structure_of(name))
-        assert document["findings"] is None
-        assert set(document["time"]["buckets_ns"].values()) == {None}
-        assert all(row["modelled_bytes"] is None for row in document["top_kernels"])
+        devices = len(document["devices"])
+        per_device = [(time, 1) for time in document["devices_time"]]
+        for time, count in [(document["time"], devices), *per_device]:
+            assert sum(time["buckets_ns"].values()) == time["span_ns"] * count
+            busy = ("compute", "communication_exposed", "memory_copy")
+            assert sum(time["buckets_ns"][b] for b in busy) == time["gpu_busy_ns"]
+            assert time["communication_overlapped_ns"] >= 0
+        for step in document["steps"]:
+            assert sum(step["buckets_ns"].values()) == step["dur_ns"] * devices
+
+    def test_findings_name_events_of_the_trace(self, name: str) -> None:
+        structure = structure_of(name)
+        for finding in summary_document(structure)["findings"]:
+            assert finding["cost_ns_per_step"] > 0
+            assert finding["evidence"]
+            for row in finding["evidence"]:
+                assert events_of(name)[row["event"]]["name"] == row["name"]
 
     def test_slices_and_threads_stand_only_where_no_device_worked(self, name: str) -> None:
         document = summary_document(structure_of(name))
@@ -184,6 +199,11 @@ class TestTensorsOfTheTree:
         assert node["inputs"] is node["effect"] is None
 
 
+def kernels_of(structure: Structure) -> list[dict[str, Any]]:
+    sums = traffic_by_name(structure, select_activities(structure))
+    return list(kernel_documents(kernel_rows(structure), sums))
+
+
 @pytest.mark.parametrize("name", NAMES)
 class TestKernels:
     def test_totals_by_name_equal_a_plain_sum(self, name: str) -> None:
@@ -191,7 +211,7 @@ class TestKernels:
         for activity in activities_of(name):
             expected[activity["name"]][0] += 1
             expected[activity["name"]][1] += ns(activity["dur"])
-        rows = list(kernel_documents(kernel_rows(structure_of(name))))
+        rows = kernels_of(structure_of(name))
         assert {r["name"]: [r["calls"], r["gpu_sum_ns"]] for r in rows} == dict(expected)
         sums = [r["gpu_sum_ns"] for r in rows]
         assert sums == sorted(sums, reverse=True)
@@ -250,7 +270,7 @@ def test_an_asynchronous_step_says_until_when_its_kernels_ran() -> None:
 
 
 def test_kernels_carry_their_short_form_and_family() -> None:
-    rows = kernel_documents(kernel_rows(structure_of("geglu_eager.json.gz")))
+    rows = kernels_of(structure_of("geglu_eager.json.gz"))
     short = {row["name"]: (row["short"], row["family"]) for row in rows}
     gemm = "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"
     assert short[gemm] == ("nvjet bf16 256x128x64 tn +bias", "cublas_nvjet")

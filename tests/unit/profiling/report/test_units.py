@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptx.profiling.report.units import format_bytes, format_ns, format_number, format_share
+from ptx.profiling.report.units import (
+    format_bytes,
+    format_flops,
+    format_ns,
+    format_number,
+    format_share,
+)
 
 SCALES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
@@ -69,3 +75,11 @@ def test_plain_numbers_have_three_digits_or_all_that_stand_before_the_point(
     value: float, text: str
 ) -> None:
     assert format_number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("flops", "text"),
+    [(None, "?"), (512, "512FLOP"), (2_400_000_000_000, "2.40TFLOP"), (10**18, "1000PFLOP")],
+)
+def test_operations_count_in_powers_of_a_thousand(flops: int | None, text: str) -> None:
+    assert format_flops(flops) == text
