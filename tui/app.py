@@ -10,10 +10,12 @@ import numpy as np
 from textual import on
 from textual.app import App, SystemCommand
 
+from ptx.profiling.analysis.execution_traces import execution_trace_of
 from ptx.tui._compat import repaint_on_resume
 from ptx.tui.screens._base import TraceScreen
 from ptx.tui.screens.doctor import DoctorScreen
 from ptx.tui.screens.explore import ExploreScreen
+from ptx.tui.screens.findings import FindingsScreen
 from ptx.tui.screens.loading import LoadingScreen
 from ptx.tui.screens.timeline import TimelineScreen
 from ptx.tui.screens.top import TopScreen
@@ -29,12 +31,14 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from ptx.profiling.structure.structure import Structure
+    from ptx.profiling.tensors.execution_trace import ExecutionTrace
 
 
 _VIEWS: dict[str, type[TraceScreen]] = {
     "explore": ExploreScreen,
     "timeline": TimelineScreen,
     "top": TopScreen,
+    "findings": FindingsScreen,
     "doctor": DoctorScreen,
 }
 
@@ -53,6 +57,7 @@ class PtxApp(App[None]):
         ascii_only: bool = False,
         few_colours: bool | None = None,
         structure: Structure | None = None,
+        execution_trace: ExecutionTrace | None = None,
         tour: bool = False,
     ) -> None:
         """Makes the program.
@@ -62,6 +67,7 @@ class PtxApp(App[None]):
             ascii_only: draw with ASCII alone.
             few_colours: whether 16 colours are all there is; None asks the environment.
             structure: the trace if it was read already.
+            execution_trace: of the same run; None takes the one beside the trace, if any.
             tour: guide the user.
         """
         self._few_colours = _few_colours() if few_colours is None else few_colours
@@ -69,6 +75,7 @@ class PtxApp(App[None]):
         self._path = path
         self._ascii = ascii_only
         self._structure = structure
+        self._execution_trace = execution_trace
         self._tour = tour
         self._no_colour = bool(os.environ.get("NO_COLOR"))
         self.animation_level = "none"
@@ -90,6 +97,8 @@ class PtxApp(App[None]):
         self.switch_screen("explore")
 
     def _install_views(self, structure: Structure) -> None:
+        if self._execution_trace is not None:
+            execution_trace_of.keep(structure, self._execution_trace)
         marked = self._no_colour or self._ascii
         glyphs = ASCII if self._ascii else UNICODE
         views = dict(_VIEWS)
@@ -136,8 +145,7 @@ class PtxApp(App[None]):
         explorer = self.get_screen("explore")
         assert isinstance(explorer, ExploreScreen)
         self.switch_screen("explore")
-        explorer.step = message.step
-        explorer.show_step(message.node)
+        explorer.show_node(message.step, message.node)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Yields an entry for every key of the screen, and what has no key."""

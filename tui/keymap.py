@@ -90,6 +90,7 @@ EXPLORE_KEYS = (
     Key(("1",), "view('explore')", "the op tree of the step", "1", VIEWS),
     Key(("2",), "view('timeline')", "the step over time: host, streams, queue", "2", VIEWS),
     Key(("3",), "view('top')", "the costliest kernels, ops, modules, shapes", "3", VIEWS),
+    Key(("4",), "view('findings')", "what holds the step back, and what would fix it", "4", VIEWS),
     Key(("8",), "view('doctor')", "what is wrong with this trace, or missing", "8", VIEWS),
     Key(("question_mark", "f1"), "show_help", "all keys", "? F1", APP, "help"),
     Key(("ctrl+p",), "app.command_palette", "every action by name", "ctrl+p", APP),
@@ -160,11 +161,21 @@ TIMELINE_KEYS = (
     Key(("q", "escape"), "out", "back to the tree", "q Esc", APP, "back"),
 )
 
+_BACK = Key(("q", "escape"), "out", "back to the tree", "q Esc", APP, "back")
+
 DOCTOR_KEYS = (
     *_LIST_KEYS,
     Key(("enter",), "inspect", "where its events are in the tree", "Enter", FIND, "events"),
     *_PROGRAM_KEYS,
-    Key(("q", "escape"), "out", "back to the tree", "q Esc", APP, "back"),
+    _BACK,
+)
+
+FINDING_KEYS = (
+    *_LIST_KEYS,
+    Key(("enter",), "inspect", "its evidence in the tree; n N go on", "Enter", FIND, "evidence"),
+    *_same("step"),
+    *_PROGRAM_KEYS,
+    _BACK,
 )
 
 

@@ -28,6 +28,10 @@ class once_per_trace(Generic[Answer]):
             self._known[structure] = self._function(structure)
         return self._known[structure]
 
+    def keep(self, structure: Structure, answer: Answer) -> None:
+        """Makes something the answer for a trace, in place of what would be computed."""
+        self._known[structure] = answer
+
     def if_known(self, structure: Structure) -> Answer | None:
         """Returns the answer if it was computed before, else None, at once."""
         return self._known.get(structure)

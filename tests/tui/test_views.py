@@ -12,14 +12,27 @@ from tests.traces import trace
 from tests.tui_driver import Explorer, explorer, training, until
 
 from ptx.profiling.report.units import format_ns
-from ptx.tui.keymap import DOCTOR_KEYS, EXPLORE_KEYS, TOP_KEYS, Key
+from ptx.tui.keymap import (
+    DOCTOR_KEYS,
+    EXPLORE_KEYS,
+    FINDING_KEYS,
+    TIMELINE_KEYS,
+    TOP_KEYS,
+    Key,
+)
 from ptx.tui.screens.doctor import DoctorScreen
 from ptx.tui.screens.top import TopScreen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TABLES = {"1": EXPLORE_KEYS, "3": TOP_KEYS, "8": DOCTOR_KEYS}
+TABLES = {
+    "1": EXPLORE_KEYS,
+    "2": TIMELINE_KEYS,
+    "3": TOP_KEYS,
+    "4": FINDING_KEYS,
+    "8": DOCTOR_KEYS,
+}
 
 
 @pytest.fixture
@@ -191,7 +204,7 @@ def test_a_key_means_the_same_on_every_screen() -> None:
     assert not {k: v for k, v in meanings.items() if len(v) > 1 and k not in tabs}
 
 
-@pytest.mark.parametrize("view", ["3", "8"])
+@pytest.mark.parametrize("view", ["2", "3", "4", "8"])
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40), (200, 50)])
 async def test_views_are_ascii_where_asked_and_fit(
     view: str, size: tuple[int, int], path: Path
@@ -210,6 +223,27 @@ async def test_a_view_in_a_small_terminal_says_so(path: Path) -> None:
         await ptx.shows("60x15 needed, this is 50x12")
         await ptx.pilot.resize_terminal(80, 24)
         await ptx.shows("attention_kernel")
+
+
+async def test_findings_lead_to_their_evidence(shared: Path) -> None:
+    path = shared / "traces" / "h200" / "launch_bound_and_syncs.json.gz"
+    async with explorer(path, (120, 40)) as ptx:
+        await ptx.press("4")
+        await ptx.shows("data-wait", "aten::randn on the CPU", "fix:", "open:")
+        await ptx.press("enter")
+        await ptx.shows("only places of 'data-wait'", "randn", "1 of ")
+        assert any("randn" in label for label in ptx.labels)
+        await ptx.press("q")
+        await ptx.shows_no("only places of")
+
+
+async def test_cpu_only_trace_says_why_there_are_no_findings(tmp_path: Path) -> None:
+    builder = trace().thread(1).step(1, 0, 1000).op("aten::mm", 10, 500)
+    async with explorer(builder.write(tmp_path / "t.json", "lines")) as ptx:
+        await ptx.press("4")
+        await ptx.shows("no device activity")
+        await ptx.press("enter")
+        await ptx.shows("there is no evidence to show")
 
 
 SAMPLES = ("geglu_eager", "conv_nchw", "train_step_eager")

@@ -52,6 +52,32 @@ def add_rank_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_execution_trace_argument(parser: argparse.ArgumentParser) -> None:
+    """Adds `--et`; `keep_execution_trace` does what it says."""
+    parser.add_argument(
+        "--et",
+        metavar="FILE",
+        help="an Execution Trace of the same run: exact answers on views, copies and outputs (one "
+        "beside the trace, NAME.et.json, is found without it)",
+    )
+
+
+def keep_execution_trace(structure: Structure, file: str | None) -> None:
+    """Makes the file of `--et` the Execution Trace of a trace; does nothing for None.
+
+    Raises:
+        TraceFormatError: it cannot be read or is none.
+    """
+    if file is None:
+        return
+    from pathlib import Path
+
+    from ptx.profiling.analysis.execution_traces import execution_trace_of
+    from ptx.profiling.tensors.execution_trace import read_execution_trace
+
+    execution_trace_of.keep(structure, read_execution_trace(Path(file)))
+
+
 def positive(text: str) -> int:
     """Returns a whole number of at least 1; raises ValueError for anything else."""
     value = int(text)

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from ptx.tui.cli._load import (
+    add_execution_trace_argument,
     add_file_argument,
     add_rank_argument,
     load_structure,
@@ -27,6 +28,7 @@ class ExploreCommand:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Adds the command's arguments."""
         add_file_argument(parser)
+        add_execution_trace_argument(parser)
         add_rank_argument(parser)
         add_ascii_argument(parser)
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse alone")
@@ -47,14 +49,19 @@ def _explore(args: argparse.Namespace) -> int:
         print_lines(summary_text(load_structure(args.file)))
         return 0
     with spooled(args.file) as path:
+        from pathlib import Path
+
+        from ptx.profiling.tensors.execution_trace import read_execution_trace
         from ptx.profiling.trace.source import open_source
 
-        open_source(path).close()  # what cannot be read is said before the screen is taken
+        # what cannot be read is said before the screen is taken
+        open_source(path).close()
+        et = read_execution_trace(Path(args.et)) if args.et else None
         if args.file == "-":
             _take_keyboard()
         from ptx.tui.app import PtxApp
 
-        app = PtxApp(path, ascii_only=wants_ascii(args))
+        app = PtxApp(path, ascii_only=wants_ascii(args), execution_trace=et)
         app.run(mouse=not args.no_mouse)
     return app.return_code or 0
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptx.tui.cli._load import (
+    add_execution_trace_argument,
     add_file_argument,
     add_filter_argument,
     add_json_argument,
     add_limit_argument,
     add_step_argument,
+    keep_execution_trace,
     load_structure,
     positive,
     print_lines,
@@ -18,9 +20,6 @@ from ptx.tui.cli._load import (
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
-
-    from ptx.profiling.tensors.execution_trace import ExecutionTrace
 
 
 class TreeCommand:
@@ -49,12 +48,7 @@ class TreeCommand:
             action="store_true",
             help="text: Python frames and runtime calls too (JSON always has them)",
         )
-        parser.add_argument(
-            "--et",
-            metavar="FILE",
-            help="JSON: the Execution Trace of the same run, by which it is exact what ops did to "
-            "memory; without it, X.et.json beside X.json is taken",
-        )
+        add_execution_trace_argument(parser)
         add_json_argument(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -83,11 +77,13 @@ class TreeCommand:
         )
         nodes = sort_siblings(structure, nodes, args.sort)
         if args.json:
+            from ptx.profiling.analysis.execution_traces import execution_trace_of
             from ptx.profiling.report.documents import envelope, node_documents
             from ptx.profiling.report.encode import encode_stream
 
             head = envelope(structure, "ptx.tree/1")
-            et = _execution_trace(args.et, structure.trace.path)
+            keep_execution_trace(structure, args.et)
+            et = execution_trace_of(structure)
             rows = node_documents(structure, nodes[: args.limit], et)
             write_json(encode_stream(head, "nodes", rows))
         else:
@@ -98,24 +94,6 @@ class TreeCommand:
             indent = kept_depth(tree.parent, tree.depth, kept)[nodes]
             print_lines(tree_text(structure, nodes[: args.limit], indent[: args.limit]))
         return 0
-
-
-def _execution_trace(given: str | None, trace: Path) -> ExecutionTrace | None:
-    """Returns the Execution Trace that is given, else the one beside a trace if it is sound."""
-    from pathlib import Path
-
-    from ptx.profiling.errors import TraceFormatError
-    from ptx.profiling.tensors.execution_trace import beside, read_execution_trace
-
-    if given is not None:
-        return read_execution_trace(Path(given))
-    found = beside(trace)
-    if found is None:
-        return None
-    try:
-        return read_execution_trace(found)
-    except TraceFormatError:  # nobody asked for it, and each answer says what it rests on
-        return None
 
 
 COMMAND = TreeCommand()

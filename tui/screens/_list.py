@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -94,3 +95,39 @@ class ListScreen(TraceScreen):
                 self.list.goto(row)
                 return
         self._say(f"nothing here is called {self.found_text!r}")
+
+    def action_out(self) -> None:
+        """Leaves the prompt, then the list."""
+        if self._prompt is not None:
+            self._close_prompt()
+        else:
+            self.action_view("explore")
+
+
+class DetailScreen(ListScreen):
+    """A list with the row under the cursor in full below it."""
+
+    def compose_below(self) -> ComposeResult:
+        """Makes the lines of the detail."""
+        yield Lines(glyphs=self._glyphs, id="detail")
+
+    def detail(self) -> list[str]:
+        """Returns the paragraphs to say of the row under the cursor."""
+        raise NotImplementedError
+
+    @on(RowTree.CursorMoved, "#list")
+    @on(RowTree.LaidOut, "#list")
+    def show_detail(self) -> None:
+        """Shows what there is to say of the row under the cursor."""
+        width = max(20, self.size.width - 2)
+        lines = [
+            line
+            for text in self.detail()
+            for line in textwrap.wrap(text, width, break_on_hyphens=False)
+        ]
+        self.query_one("#detail", Lines).show([[(f" {line}", "normal")] for line in lines])
+
+    def show_step(self) -> None:
+        """Shows the rows of the present step, and the detail of the first."""
+        super().show_step()
+        self.show_detail()

@@ -320,8 +320,21 @@ class ExploreScreen(TreeAndPanel):
         if step != self.step:
             self.step = step
             self.show_step()
-        self._found = None
         self._arrange(self.rows.order, only)
+        if only.nodes is not None:
+            hits = self.rows.rows_of(only.nodes)
+            self._found = _Found("rows", hits)
+            if len(hits):
+                self.op_tree.goto(int(hits[0]), center=True)
+                self._say(f"1 of {len(hits)}; n goes on, q shows all rows")
+
+    def show_node(self, step: int | None, node: int) -> None:
+        """Moves to the row of a tree node, in a step; ctrl+o returns."""
+        self._jumps.append((self.step, self._cursor_place()))
+        if step != self.step:
+            self.step = step
+            self.show_step()
+        self._go_here(node)
 
     def action_out(self) -> None:
         """Leaves the prompt, the zoom, the panel, the filter, and at last the program."""

@@ -98,9 +98,7 @@ class TopScreen(ListScreen):
 
     def action_out(self) -> None:
         """Leaves the prompt, the filter, and at last the list."""
-        if self._prompt is not None:
-            self._close_prompt()
-        elif self.text:
+        if self._prompt is None and self.text:
             self._filter("")
         else:
-            self.action_view("explore")
+            super().action_out()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptx.profiling.analysis.execution_traces import execution_trace_of
 from ptx.profiling.analysis.roofline import rates_of, roofline
 from ptx.profiling.report.units import format_bytes, format_count, format_number
 from ptx.profiling.sanitise import clean
@@ -178,7 +179,8 @@ def _why_lines(subject: Subject, inputs: tuple[Input, ...], width: int) -> list[
 
 
 def _effect_lines(subject: Subject, width: int) -> list[PanelLine]:
-    effect = effect_of(subject.structure, subject.inner)
+    et = execution_trace_of(subject.structure)
+    effect = effect_of(subject.structure, subject.inner, et)
     if effect is None or effect.kind == "unknown":
         return []
     if effect.kind == "new" and effect.after is not None:

@@ -9,6 +9,7 @@ import pytest
 from tests.traces import TraceBuilder, trace
 
 from ptx.profiling.analysis.idle import charge_idle
+from ptx.profiling.analysis.roofline import roofline
 from ptx.profiling.structure.structure import build_structure
 from ptx.profiling.structure.tree import NodeKind
 from ptx.profiling.trace.reader import read_trace
@@ -192,8 +193,19 @@ def test_tensors_have_names_geometry_layout_and_bytes(tmp_path: Path) -> None:
         "in0 self bf16 [64,32] contiguous 4.10kB",
         "in1 mat2 bf16 [32,16] transposed (1,32) 1.02kB",
         "out bf16 [64,16] contiguous 2.05kB",
+        "modelled bytes: being worked out",
         "why tn: in1 is a view with strides (1,32)",
     ]
+
+
+def test_rates_follow_once_the_bytes_of_the_trace_are_modelled(tmp_path: Path) -> None:
+    rows = built(layers_of_ops([100], **MM), tmp_path)
+    roofline(rows.structure)
+    panel = make_panel("tensors", rows, row_called(rows, "mm"), WIDE)
+    moved_kb = 2 * (64 * 32 + 32 * 16 + 64 * 16) / 1e3
+    [line] = [line for line in text_of(panel) if line.startswith("modelled")]
+    assert line.startswith(f"modelled {moved_kb:.2f}kB, 0.00 GFLOP: ")
+    assert f"{moved_kb * 1e3 / 100_000:.2f} GB/s" in line  # bytes a ns, of a kernel of 100 us
 
 
 @pytest.mark.parametrize("width", [30, 44, 60, 120])
