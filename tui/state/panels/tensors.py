@@ -9,6 +9,8 @@ from ptx.profiling.analysis.roofline import rates_of, roofline
 from ptx.profiling.report.units import format_bytes, format_count, format_number
 from ptx.profiling.sanitise import clean
 from ptx.profiling.structure.tree import NodeKind
+from ptx.profiling.tensors.chains import views_before
+from ptx.profiling.tensors.effect import geometry
 from ptx.profiling.tensors.effects import effect_of
 from ptx.profiling.tensors.gemm import gemm_of
 from ptx.profiling.tensors.inputs import inputs_at
@@ -83,6 +85,7 @@ def tensor_panel(subject: Subject, width: int) -> Panel:
     lines = [
         *_input_lines(subject, inputs),
         *_effect_lines(subject, width),
+        *_chain_lines(subject, inputs, width),
         *_rate_lines(subject, width),
         *_why_lines(subject, inputs, width),
     ]
@@ -143,6 +146,23 @@ def _tensor_line(label: str, tensor: Tensor) -> PanelLine:
 
 def _numbers(numbers: Sequence[int], brackets: str) -> str:
     return f"{brackets[0]}{','.join(map(str, numbers))}{brackets[1]}"
+
+
+def _chain_lines(subject: Subject, inputs: tuple[Input, ...], width: int) -> Iterator[PanelLine]:
+    """Yields for each input that views led to: the tensor they began with, and their names."""
+    structure, join = subject.structure, f" {subject.rows.glyphs.join} "
+    et = execution_trace_of(structure)
+    for position, item in enumerate(inputs):
+        if item.tensor is None:
+            continue
+        steps = views_before(structure, subject.inner, position, et)
+        if not steps or steps[0].effect.before is None:
+            continue
+        events = structure.tree.event[[step.node for step in steps]].tolist()
+        names = [base_name(structure.trace.table.name_of(event)) for event in events]
+        begin = geometry(steps[0].effect.before)
+        text = f"in{position} is a view, no kernel: {join.join([begin, *names])}"
+        yield from wrapped(clean(text), width)
 
 
 def _rate_lines(subject: Subject, width: int) -> list[PanelLine]:
