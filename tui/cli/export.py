@@ -77,6 +77,7 @@ def picture(
     """
     from textual.keys import Keys
 
+    from ptx.profiling.analysis.roofline import roofline
     from ptx.profiling.sanitise import clean
     from ptx.tui.app import PtxApp
 
@@ -84,6 +85,7 @@ def picture(
     for key in keys:
         if len(key) > 1 and key not in names:
             raise UsageError(f"no key is called {key!r}", hint="such as c, D, down, enter, ctrl+o")
+    roofline(structure)  # what the explorer works out meanwhile stands in the picture
     made: list[str] = []
     path = structure.trace.path
     app = PtxApp(path, ascii_only=ascii_only, few_colours=False, structure=structure)
