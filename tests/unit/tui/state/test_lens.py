@@ -263,6 +263,24 @@ def test_every_activity_leads_to_a_row_that_holds_it(
             assert k in rows.activities_of(row) or rows.is_step_row(row)
 
 
+@settings(max_examples=60)
+@given(builder=models())
+def test_siblings_stand_by_time_but_where_many_are_merged(
+    builder: TraceBuilder, folder: Path
+) -> None:
+    structure = built(builder, folder)
+    lens = build_lens(structure, 0, Layers())
+    again = build_lens(structure, 0, Layers())
+    assert np.array_equal(lens.first, again.first)
+    for row in range(-1, len(lens)):
+        children = lens.index.children(row)
+        kept = children[~lens.merged[children]]
+        first = [lens.members_of(k)[0] if lens.count(k) else lens.first[k] for k in kept.tolist()]
+        assert first == sorted(first)
+        cost = lens.totals.cost_ns[children[lens.merged[children]]]
+        assert (np.diff(cost) <= 0).all() or not structure.activities.event.size
+
+
 # --- real traces ----------------------------------------------------------------------------------
 
 # (trace, most rows of the lens with everything open, most siblings)
