@@ -1,0 +1,1 @@
+"""What changed between two traces of one program: matching their kernels, and what that says."""
