@@ -157,7 +157,7 @@ TIMELINE_KEYS = (
     Key(("m",), "mark", "mark this time; two marks show how far apart they are", "m", FIND),
     *_same("to_mark", "step"),
     Key(("enter",), "inspect", "the slice under the cursor in the tree", "Enter", FIND, "tree"),
-    *(key for key in _PROGRAM_KEYS if key.action != "write_file"),
+    *_PROGRAM_KEYS,
     Key(("q", "escape"), "out", "back to the tree", "q Esc", APP, "back"),
 )
 

@@ -223,15 +223,18 @@ class TraceScreen(Screen[None]):
 
     def action_write_file(self) -> None:
         """Writes the visible rows of the focused pane to a file in the current folder."""
-        pane = self._focused_list()
         stem = clean(self.structure.trace.path.name).partition(".")[0]
         path = _free_name(Path.cwd(), f"ptx-{stem}")
         try:
-            path.write_text(pane.as_text() + "\n", encoding="utf-8")
+            path.write_text(self._visible_text() + "\n", encoding="utf-8")
         except OSError as error:
             self._say(f"not written, {path.name}: {error.strerror}")
         else:
             self._say(f"written to {path.name}")
+
+    def _visible_text(self) -> str:
+        """Returns the visible rows of the focused pane as text."""
+        return self._focused_list().as_text()
 
     def twin(self) -> list[str]:
         """Returns the words of the command that prints this view, but for `ptx` and the file."""

@@ -126,8 +126,11 @@ class TimelineScreen(TraceScreen):
         ruler = self.query_one("#ruler", TimelineLanes)
         ruler.show([draw_ruler(timeline, width, self._glyphs)])
         self._lanes.show(draw_lanes(timeline, width, self._glyphs))
-        subject = describe(timeline, cells_in(width))
-        self.query_one("#subject", Lines).show([[(" ", "dim"), (subject, "normal")]])
+        name, facts = describe(timeline, cells_in(width))
+        room = max(8, width - len(facts) - 2)
+        if len(name) > room:
+            name = name[: room - 1] + self._glyphs.ellipsis
+        self.query_one("#subject", Lines).show([[(" ", "dim"), (name + facts, "normal")]])
 
     # --- keys ---------------------------------------------------------------------------------
 
@@ -207,8 +210,13 @@ class TimelineScreen(TraceScreen):
 
     def action_copy_row(self) -> None:
         """Copies what the cursor is on as text."""
-        self.app.copy_to_clipboard(describe(self.timeline, cells_in(self._lanes.size.width)))
+        subject = "".join(describe(self.timeline, cells_in(self._lanes.size.width)))
+        self.app.copy_to_clipboard(subject)
         self._say("copied by OSC 52 (in tmux: set -g set-clipboard on)")
+
+    def _visible_text(self) -> str:
+        """Returns the times and the lanes on screen as text."""
+        return f"{self.query_one('#ruler', TimelineLanes).as_text()}\n{self._lanes.as_text()}"
 
     def twin(self) -> list[str]:
         """Returns the command that prints the step in words."""

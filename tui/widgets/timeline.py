@@ -27,13 +27,11 @@ class TimelineLanes(Widget, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *role_classes("timeline"),
         "timeline--chosen",
-        "timeline--named",
     }
     DEFAULT_CSS = f"""
     TimelineLanes {{ height: 1fr; }}
     {role_css("TimelineLanes", "timeline")}
     TimelineLanes > .timeline--chosen {{ background: $primary-muted; }}
-    TimelineLanes > .timeline--named {{ background: $surface; }}
     """
 
     def __init__(self, *, glyphs: Glyphs, mark_cursor: bool, id: str) -> None:
@@ -43,11 +41,21 @@ class TimelineLanes(Widget, can_focus=True, inherit_bindings=False):
         self._lines: list[DrawnLine] = []
 
     def show(self, lines: Sequence[DrawnLine]) -> None:
-        """Shows other lines; what is the same stays as it is."""
+        """Shows other lines; of a line only the cells that changed are sent."""
         before, self._lines = self._lines, list(lines)
-        for y in range(max(len(before), len(self._lines))):
-            if before[y : y + 1] != self._lines[y : y + 1]:
-                self.refresh(Region(0, y, self.size.width, 1))
+        width = self.size.width
+        if len(before) != len(self._lines):
+            self.refresh()
+            return
+        for y, (old, new) in enumerate(zip(before, self._lines, strict=True)):
+            if (old.label, old.is_current) != (new.label, new.is_current):
+                self.refresh(Region(0, y, new.label_cells + 1, 1))
+            if old.label_cells != new.label_cells:
+                self.refresh(Region(0, y, width, 1))
+            elif old.runs != new.runs:
+                left, right = _same_cells(old.runs, new.runs)
+                first = new.label_cells + 1 + left
+                self.refresh(Region(first, y, max(0, width - first - right), 1))
 
     def as_text(self) -> str:
         """Returns what is on screen as text."""
@@ -76,16 +84,21 @@ class TimelineLanes(Widget, can_focus=True, inherit_bindings=False):
 
     def _look(self, look: Look) -> Style:
         style = self._style(look.role)
-        if look.is_named:
-            style += self._background("named")
         if look.is_chosen:
-            style += self._background("chosen")
+            chosen = self.get_component_rich_style("timeline--chosen")
+            style += Style(bgcolor=chosen.bgcolor)
         if look.is_dim:
             style += _DIM
         return style + _LINKED if look.is_linked else style
 
-    def _background(self, name: str) -> Style:
-        return Style(bgcolor=self.get_component_rich_style(f"timeline--{name}").bgcolor)
-
     def _style(self, role: str) -> Style:
         return self.get_component_rich_style(f"timeline--{role}")
+
+
+def _same_cells(old: Sequence[Run], new: Sequence[Run]) -> tuple[int, int]:
+    """Returns how many cells two different lines share at the left and at the right."""
+    pairs = list(zip(old, new, strict=False))
+    left = next((k for k, (a, b) in enumerate(pairs) if a != b), len(pairs))
+    back = list(zip(reversed(old[left:]), reversed(new[left:]), strict=False))
+    right = next((k for k, (a, b) in enumerate(back) if a != b), len(back))
+    return sum(run.cells for run in new[:left]), sum(run.cells for run in new[len(new) - right :])

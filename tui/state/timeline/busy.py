@@ -26,11 +26,6 @@ class Busy:
         self.start_ns, self.end_ns = merge(start_ns, end_ns)
         self._total = np.concatenate(([0], np.cumsum(self.end_ns - self.start_ns)))
 
-    @property
-    def total_ns(self) -> int:
-        """Returns the length of the union."""
-        return int(self._total[-1])
-
     def before(self, at_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Returns how much busy time lies before each time; O(len(at_ns) log n)."""
         if not len(self.start_ns):

@@ -38,14 +38,13 @@ class Look:
     """How a piece of a lane is drawn besides its text.
 
     `is_dim` sets it back behind what the tree's row did, which `is_linked` underlines; `is_chosen`
-    marks the slice under the cursor, `is_named` the body of a slice with its name in it.
+    marks the slice under the cursor.
     """
 
     role: Role = "normal"
     is_dim: bool = False
     is_linked: bool = False
     is_chosen: bool = False
-    is_named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,7 @@ class Cells:
         for named in self.named:
             yield from self._plain(at, named.first)
             middle = (named.first + named.behind) // 2
-            look = self._look(middle, is_named=named.fill == " ")
-            yield Run(named.text, named.behind - named.first, look, named.fill)
+            yield Run(named.text, named.behind - named.first, self._look(middle), named.fill)
             at = named.behind
         yield from self._plain(at, len(self.signs))
 
@@ -105,13 +103,12 @@ class Cells:
         for at, end in zip([first, *bounds], [*bounds, behind], strict=True):
             yield Run(text[at - first : end - first], end - at, self._look(at))
 
-    def _look(self, k: int, *, is_named: bool = False) -> Look:
+    def _look(self, k: int) -> Look:
         return Look(
             _ROLES[self.role[k]],
             bool(self.is_dim[k]),
             bool(self.is_linked[k]),
             bool(self.is_chosen[k]),
-            is_named,
         )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ptx.profiling.structure.structure import Structure
 
+_ESCAPED = frozenset('"\\')  # in JSON; names that hold them cannot be looked up
 _MOST_ASKED, _MOST_MEMBERS = 16, 8
 
 
@@ -69,7 +70,8 @@ def _members(structure: Structure, counters: NDArray[np.int32]) -> tuple[str, ..
     for event in counters[first[:_MOST_ASKED]].tolist():
         args = (structure.trace.args.event(event) or {}).get("args")
         found |= dict.fromkeys(args if isinstance(args, dict) else ())
-    return tuple(found)[:_MOST_MEMBERS]
+    plain = [name for name in found if name.isprintable() and not set(name) & _ESCAPED]
+    return tuple(plain)[:_MOST_MEMBERS]
 
 
 def _of_counters(structure: Structure) -> Iterator[CurveLane]:

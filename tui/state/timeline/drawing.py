@@ -97,30 +97,31 @@ def draw_ruler(timeline: Timeline, width: int, glyphs: Glyphs) -> DrawnLine:
     )
 
 
-def describe(timeline: Timeline, cells: int) -> str:
-    """Returns what the cursor is on, and how far apart the two latest marks are."""
-    parts = [_subject(timeline, max(1, timeline.window.span_ns // cells))]
+def describe(timeline: Timeline, cells: int) -> tuple[str, str]:
+    """Returns the name of what the cursor is on, and what is known of it: times, and the marks."""
+    name, facts = _subject(timeline, max(1, timeline.window.span_ns // cells))
     if len(timeline.marks) > 1:
         (one, before), (other, after) = list(timeline.marks.items())[-2:]
-        parts.append(f"{one} to {other} {format_ns(after - before)}")
-    return "   ".join(part for part in parts if part)
+        facts += f"   {one} to {other} {format_ns(after - before)}"
+    return name, facts
 
 
-def _subject(timeline: Timeline, cell_ns: int) -> str:
-    lane = timeline.lane
+def _subject(timeline: Timeline, cell_ns: int) -> tuple[str, str]:
+    lane, k = timeline.lane, timeline.slice
     at = format_offset(timeline.time_ns - timeline.home.start_ns, cell_ns)
     if lane is None:
-        return "no lanes: nothing here has a time"
+        return "no lanes", ": nothing here has a time"
     if not isinstance(lane, Lane):
-        return f"{lane.title}: {_value(lane, timeline.time_ns)} at {at}"
-    k = timeline.slice
+        return lane.title, f": {_value(lane, timeline.time_ns)} at {at}"
     if k < 0:
-        return f"{lane.title}: no slice at {at}; ] goes to the next one"
+        return lane.title, f": no slice at {at}; ] goes to the next one"
     start, end = int(lane.start_ns[k]), int(lane.end_ns[k])
     started = format_offset(start - timeline.home.start_ns, cell_ns)
-    said = f"{timeline.lanes.name(lane, k)}   at {started} for {format_ns(end - start)}"
+    facts = f"   at {started} for {format_ns(end - start)}"
     delay = timeline.lanes.queue_delay_ns(lane, k)
-    return said if delay is None else f"{said}, {format_ns(delay)} after its launch"
+    if delay is not None:
+        facts += f", {format_ns(delay)} after its launch"
+    return timeline.lanes.name(lane, k), facts
 
 
 def _value(lane: CurveLane, time_ns: int) -> str:

@@ -191,8 +191,8 @@ class TraceLanes:
         """Returns several threads as one lane."""
         node = np.concatenate([lane.node for lane in lanes] or [_NO_NODES])
         node = node[np.argsort(self._start_ns[node], kind="stable")]
-        title = f"{len(lanes)} more threads"
-        return Lane("threads", title, title, node, self._start_ns[node], self._end_ns[node])
+        title, short = f"{len(lanes)} more threads", f"+{len(lanes)} threads"
+        return Lane("threads", title, short, node, self._start_ns[node], self._end_ns[node])
 
     @cached_property
     def streams(self) -> tuple[Lane, ...]:
@@ -312,9 +312,8 @@ class TraceLanes:
 
     def _thread_title(self, thread: int) -> str:
         lane = self._structure.trace.table.threads[thread]
-        title = clean((lane.name or f"thread {lane.tid}").strip())
-        title = _NAMED_THREAD.sub(r"\2 \1", title)
-        return f"{lane.pid} {title}" if self._pids > 1 else title
+        title = _NAMED_THREAD.sub(r"\2 \1", (lane.name or f"thread {lane.tid}").strip())
+        return clean(f"{lane.pid} {title}" if self._pids > 1 else title)
 
     @cached_property
     def _pids(self) -> int:

@@ -84,8 +84,8 @@ def lay_out(
 ) -> list[Line]:
     """Returns the lines from top to bottom; more than fit only where nothing can give way.
 
-    The queue's text gives way first, then threads beyond the busiest (as one lane for all of
-    them), the outer levels of modules, and one of the two lines of each stream.
+    Threads beyond the busiest give way first (one lane stands for all of them), then the queue's
+    text, the outer levels of modules, and one of the two lines of each stream.
 
     Args:
         lanes: the lanes of the step.
@@ -107,10 +107,10 @@ def lay_out(
 
 
 def _smaller(plan: _Plan, lanes: StepLanes, *, letters: bool) -> _Plan:
-    if plan.text:
-        return replace(plan, text=False)
     if plan.threads > _THREADS_KEPT:
         return replace(plan, threads=plan.threads - 1)
+    if plan.text:
+        return replace(plan, text=False)
     if plan.modules > 1:
         return replace(plan, modules=plan.modules - 1)
     if plan.letters and plan.heights and lanes.streams:
