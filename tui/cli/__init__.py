@@ -23,6 +23,7 @@ COMMAND_NAMES = (
     "ops",
     "kernels",
     "decode",
+    "compare",
     "doctor",
     "export",
     "tour",
