@@ -103,7 +103,7 @@ EXPLORE_KEYS = (
 
 
 _VIEW_DIGITS = "1-4 8"
-_FOOTER_ORDER = ("Enter", "space", "c", "]", "w", "a", "Tab", "o", "/", "1-4 8", "?", "q")
+_FOOTER_ORDER = ("Enter", "space", "c", "]", "w", "a", "Tab", "o", "/", _VIEW_DIGITS, "?", "q")
 
 
 def _same(*actions: str) -> tuple[Key, ...]:
@@ -183,5 +183,5 @@ def footer(keys: tuple[Key, ...], signs: dict[str, str]) -> list[tuple[str, str]
     """Returns (key, word) of the keys that stand in the footer; `signs` replaces key names."""
     shown = {key.shown.split()[0]: key.footer for key in keys if key.footer}
     if any(key.group == VIEWS for key in keys):
-        shown["1-4 8"] = "views"
+        shown[_VIEW_DIGITS] = "views"
     return [(signs.get(name, name), shown[name]) for name in _FOOTER_ORDER if name in shown]
