@@ -100,7 +100,7 @@ def _place(structure: Structure, step: int | None) -> tuple[Part, ...]:
             parts.append(Part(f" {clean(steps.names[step])}", drop=3))
     notice = _notice(structure)
     if notice:
-        parts += [Part(f"   {notice}", "strong"), Part(" (ptx doctor)", "strong", drop=1)]
+        parts += [Part(f"   {notice}", "strong"), Part(" (8: doctor)", "strong", drop=1)]
     return tuple(parts)
 
 

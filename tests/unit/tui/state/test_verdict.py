@@ -51,24 +51,24 @@ def test_clocks_that_differ_by_less_than_a_launch_takes_stay_with_the_doctor(
 
 def test_unsound_trace_counts_its_problems(tmp_path: Path) -> None:
     structure = built(launched(trace(), 5), tmp_path)
-    assert notice(structure) == "   not sound: 1 problem (ptx doctor)"
+    assert notice(structure) == "   not sound: 1 problem (8: doctor)"
 
 
 def test_launches_without_kernels_name_the_likely_cause(tmp_path: Path) -> None:
     builder = trace().op("aten::mm", 0, 9).runtime("cudaLaunchKernel", 2, 3, correlation=1)
     assert notice(built(builder, tmp_path)) == (
-        "   launches but no kernels: another profiler held the device? (ptx doctor)"
+        "   launches but no kernels: another profiler held the device? (8: doctor)"
     )
 
 
 def test_cut_file_says_how_much_was_read(tmp_path: Path) -> None:
     structure = built(launched(trace(), 520).op("aten::relu", 30, 4), tmp_path, 10)
-    assert notice(structure) == "   file ends early: 3 events read (ptx doctor)"
+    assert notice(structure) == "   file ends early: 3 events read (8: doctor)"
 
 
 def test_cut_file_with_more_to_tell_says_so(tmp_path: Path) -> None:
     structure = built(launched(trace(), 5).op("aten::relu", 30, 4), tmp_path, 10)
-    assert notice(structure) == "   file ends early: 3 events read, 1 more problem (ptx doctor)"
+    assert notice(structure) == "   file ends early: 3 events read, 1 more problem (8: doctor)"
 
 
 def test_empty_trace_asks_for_a_step(tmp_path: Path) -> None:
