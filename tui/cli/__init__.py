@@ -25,6 +25,7 @@ COMMAND_NAMES = (
     "decode",
     "compare",
     "doctor",
+    "capture",
     "export",
     "tour",
     "calibrate",

@@ -1,0 +1,1 @@
+"""The folder that goes on PYTHONPATH: nothing in it but `sitecustomize`."""
